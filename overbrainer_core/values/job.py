@@ -1,0 +1,81 @@
+"""What is a job on a target: its handle, its commands and how it stands?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class JobPhase(StrEnum):
+    """How a job stands."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    CANCELLED = "cancelled"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobState:
+    """The answer to "how is the job?"; `exit_code` only when it exited."""
+
+    phase: JobPhase
+    exit_code: int | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the job no longer runs."""
+        return self.phase is not JobPhase.RUNNING
+
+    def words(self) -> str:
+        """The state as progress lines tell it, such as `exited with code 0`."""
+        match self.phase:
+            case JobPhase.RUNNING:
+                return "running"
+            case JobPhase.EXITED:
+                return f"exited with code {self.exit_code}"
+            case JobPhase.CANCELLED:
+                return "cancelled"
+            case JobPhase.LOST:
+                return "lost (stopped without an exit code)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """The container of a job: which engine runs it, and its name."""
+
+    engine: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobHandle:
+    """Enough to find a job again from any later process.
+
+    `directory` is the run directory on the target, `pid` the leader's process ID, equal to its process
+    group ID and above 1.
+    """
+
+    directory: str
+    pid: int
+    container: Container | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobCommand:
+    """One command of a job; `stage` is written to the metrics file before it starts."""
+
+    program: str
+    arguments: tuple[str, ...] = ()
+    stage: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret that a job gets in its environment; never shown."""
+
+    name: str
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Secret(name={self.name!r}, value='***')"
