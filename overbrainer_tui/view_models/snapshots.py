@@ -1,0 +1,398 @@
+"""What is there to draw? Frozen values that views are given; no widget reads anything else.
+
+Numbers stay numbers here: their text, width and colour are the views' business. None is "not known" and is drawn as
+`-`, never as 0. Texts may come from models, logs or machines: they are data, never markup.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from overbrainer_core.values.sample import MachineSample
+from overbrainer_core.values.stage import SplitReport, Stage, StageStats
+
+
+class Level(StrEnum):
+    """How much a message asks for; the value is its word."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Progress(StrEnum):
+    """How a stage, a link of the chain or a phase stands."""
+
+    ABSENT = "absent"
+    """Not part of what ran: no glyph, no word."""
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    """It reached its end with failed items."""
+    STOPPED = "stopped"
+    """It ended early."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """USD, `None` when nothing of it is known; `is_partial` when a part has no known price."""
+
+    usd: float | None
+    is_partial: bool = False
+
+
+# Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tab:
+    """One view that exists: its digit, its name, whether it is shown and whether work runs in it."""
+
+    key: str
+    name: str
+    is_selected: bool = False
+    has_work: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderShown:
+    """The header: tabs in order, project name."""
+
+    tabs: tuple[Tab, ...]
+    project: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """One key hint of the footer; refused ones are struck."""
+
+    key: str
+    label: str
+    is_refused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """The latest status message."""
+
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FooterShown:
+    """The footer; a status takes the place of the hints.
+
+    `work` has a label for each piece of work running, in order: a spinner is drawn before the first when there is one.
+    Cost and version are None while an overlay is open.
+    """
+
+    hints: tuple[Hint, ...] = ()
+    status: Status | None = None
+    work: tuple[str, ...] = ()
+    is_locked: bool = False
+    cost: Cost | None = None
+    version: str | None = None
+    newer_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyKey:
+    """A key that an empty view names: what it does and what it needs (may be empty)."""
+
+    key: str
+    label: str
+    needs: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyShown:
+    """What a view without content says: a bold sentence, a plain one, up to three keys."""
+
+    title: str
+    line: str = ""
+    keys: tuple[EmptyKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorShown:
+    """What a view says when its content cannot be read: what failed, why, what is safe, the keys."""
+
+    title: str
+    reason: str = ""
+    lines: tuple[str, ...] = ()
+    keys: tuple[EmptyKey, ...] = ()
+
+
+# Pipeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageRow:
+    """One stage: counts are 0 until it started; `total` None before."""
+
+    stage: Stage
+    progress: Progress
+    finished: int = 0
+    total: int | None = None
+    in_flight: int = 0
+    retries: int = 0
+    failed: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """The part that is finished, 0..1; a stage of 0 items counts as full."""
+        if self.total is None:
+            return 0.0
+        return min(1.0, self.finished / self.total) if self.total else 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainLink:
+    """One link of auto mode: a stage or `train`; `progress` is PENDING, RUNNING, DONE or STOPPED."""
+
+    name: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemError:
+    """A failed attempt of an item; `is_final` when the item failed for good, else it is tried again."""
+
+    stage: Stage
+    item: str
+    text: str
+    is_final: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """What a stage reported at its end; `split` only for split; `summary` is the command line's own line."""
+
+    stage: Stage
+    progress: Progress
+    stats: StageStats
+    split: SplitReport | None = None
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineShown:
+    """The Pipeline view: `rows` are the four stages in order.
+
+    `chain` is empty while no chain ran. `errors` are the newest five of `errors_total`, oldest first. `error` ended the
+    task. `lost_events` were skipped by a slow screen; counts catch up when each stage ends. `empty` when nothing ran.
+    """
+
+    command: str | None
+    rows: tuple[StageRow, ...]
+    chain: tuple[ChainLink, ...] = ()
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: Cost | None = None
+    errors: tuple[ItemError, ...] = ()
+    errors_total: int = 0
+    results: tuple[StageResult, ...] = ()
+    error: str | None = None
+    lost_events: int = 0
+    empty: EmptyShown | None = None
+
+
+# Training
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """One run of the table; `state` is the recorded word, `work` what the app does with it (`followed`, ...) or ''."""
+
+    run_id: str
+    state: str
+    target: str
+    work: str = ""
+    is_followed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsShown:
+    """The runs table, newest first; `is_stale` when `runs/` could not be read again and the rows are older."""
+
+    rows: tuple[RunRow, ...] = ()
+    selected: int | None = None
+    followed: int = 0
+    is_stale: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """A series: steps ascending, one value each, reduced to what a screen can show (ends and extremes are kept)."""
+
+    steps: tuple[int, ...] = ()
+    values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeries:
+    """The curves of a run; equal `revision`s of one run are equal curves.
+
+    `best_eval` is the lowest evaluation loss as (step, value). `last_step` is the highest step of any log.
+    """
+
+    run_id: str
+    revision: int
+    loss: Points = Points()
+    eval_loss: Points = Points()
+    lr: Points = Points()
+    grad_norm: Points = Points()
+    max_steps: int | None = None
+    last_step: int | None = None
+    best_eval: tuple[int, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CursorShown:
+    """The chart's cursor: a step of the curves and the values at it (None where a series has none there)."""
+
+    step: int
+    loss: float | None = None
+    eval_loss: float | None = None
+    lr: float | None = None
+    grad_norm: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RailStep:
+    """A step of the phase rail: `setup`, `train`, `finalize`, `merge`, `retrieve`."""
+
+    name: str
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhaseShown:
+    """What a job does besides training steps: its whole text, and progress when it has one."""
+
+    text: str
+    short: str
+    step: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageRow:
+    """A line that a run's task reported; `level` ERROR for its final error."""
+
+    time: datetime
+    text: str
+    level: Level = Level.INFO
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelectedRun:
+    """The run under the cursor of the table.
+
+    `activity` is `starting`, `cancelling`, `stopping`, `waiting` or '' and takes the place of the rail's running word.
+    `percent` is at most 100. `phase` replaces the ETA while it is set. `has_eta` for a preparing or running run.
+    `took_s` for a run that ended. Trends: -1 falling, 1 rising, 0 neither. `facts` are the remaining ones as
+    (label, value, is_warning): resumed from, snapshot, points missing, why it failed. `no_chart` says why there is no
+    curve, '' when there is one.
+    """
+
+    run_id: str
+    state: str
+    target: str
+    is_followed: bool
+    activity: str = ""
+    step: int | None = None
+    max_steps: int | None = None
+    percent: int | None = None
+    progress: float | None = None
+    has_eta: bool = False
+    eta_s: float | None = None
+    steps_per_s: float | None = None
+    took_s: float | None = None
+    phase: PhaseShown | None = None
+    rail: tuple[RailStep, ...] = ()
+    epoch: float | None = None
+    epochs: int | None = None
+    loss: float | None = None
+    loss_trend: int = 0
+    eval_loss: float | None = None
+    eval_trend: int = 0
+    lr: float | None = None
+    grad_norm: float | None = None
+    facts: tuple[tuple[str, str, bool], ...] = ()
+    messages: tuple[MessageRow, ...] = ()
+    series: RunSeries | None = None
+    no_chart: str = ""
+    is_fitted: bool = False
+    cursor: CursorShown | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineShown:
+    """The samples of the selected run's machine, oldest first, 60 at most; `age_s` only when the last one is stale."""
+
+    samples: tuple[MachineSample, ...] = ()
+    is_followed: bool = False
+    age_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingShown:
+    """The Training view; with `empty` or `error` the table has no rows."""
+
+    runs: RunsShown
+    selected: SelectedRun | None = None
+    machine: MachineShown = MachineShown()
+    empty: EmptyShown | None = None
+    error: ErrorShown | None = None
+
+
+# Logs
+
+
+class LogSource(StrEnum):
+    """Whose lines the Logs view shows."""
+
+    OWN = "own"
+    JOB = "job"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRow:
+    """One line; a line of a job's log has no time, level and area."""
+
+    text: str
+    time: datetime | None = None
+    level: str = ""
+    area: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogsShown:
+    """The Logs view: `rows` end at the line at the bottom, at most as many as `log_rows` gives for the terminal.
+
+    `level` is the lowest level shown, upper case (own lines only). `newer` lines are below. The lines are shifted left
+    by `shift` cells. `note` stands in the place of the lines when there is none.
+    """
+
+    source: LogSource
+    run_id: str | None = None
+    level: str = "INFO"
+    rows: tuple[LogRow, ...] = ()
+    newer: int = 0
+    is_pinned: bool = False
+    shift: int = 0
+    note: str = ""
+
+
+LARGE_ROWS = 28
+"""From this height on a view keeps a blank row under the header and above the footer."""
+
+
+def log_rows(height: int) -> int:
+    """Rows of log lines on a terminal of that height: without header, footer, title and the blank row under it."""
+    return max(1, height - 4 - (2 if height >= LARGE_ROWS else 0))
