@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Generator, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -66,3 +67,36 @@ class FakeClock:
 def fake_clock() -> FakeClock:
     """A clock at 2026-11-02T08:15:00Z."""
     return FakeClock()
+
+
+PEERS_REQUIRED = os.environ.get("OVERBRAINER_TEST_PEERS") == "required"
+"""Set in CI: a peer that is not there is a failure, never a skip."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn the skip of a missing peer into a failure where peers are required."""
+    report = yield
+    if PEERS_REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if "this system has no" not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"a peer is required here: {reason}"
+    return report
+
+
+@pytest.fixture
+def no_leftover_processes() -> Iterator[None]:
+    """Fail a test that leaves a child process of its own behind."""
+    before = children()
+    yield
+    left = children() - before
+    assert not left, f"processes left behind: {sorted(left)}"
+
+
+def children() -> set[int]:
+    """Process IDs of this process's children, where the system tells them."""
+    listing = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+    return {int(pid) for pid in listing.read_text().split()} if listing.exists() else set()

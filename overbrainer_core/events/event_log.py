@@ -1,0 +1,107 @@
+"""How is every event kept as a JSON line for other programs?
+
+One object a line: `time` (RFC 3339 UTC with milliseconds), `event` (the variant's name), then its fields at the
+top level; absent values are left out. Writing never slows or fails the work: a fault warns once.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from overbrainer_core.clock import Clock, SystemClock
+from overbrainer_core.events.types import Event, JobStatus, Mark, Metric, System
+
+_log = logging.getLogger("overbrainer.events")
+
+
+def event_document(event: Event, moment: datetime) -> dict[str, Any]:
+    """The event as the object of its line."""
+    stamp = moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    document: dict[str, Any] = {"time": stamp, "event": type(event).__name__}
+    document.update(_plain(_event_fields(event)))
+    return document
+
+
+def _event_fields(event: Event) -> dict[str, Any]:
+    match event:
+        case Metric(run_id=run_id, metric=metric):
+            return {"run_id": run_id, **asdict(metric)}
+        case Mark(run_id=run_id, mark=mark):
+            values = asdict(mark)
+            return {"run_id": run_id, "mark": values.pop("kind"), **values}
+        case JobStatus(run_id=run_id, state=state):
+            return {"run_id": run_id, "status": state.phase, "code": state.exit_code}
+        case System(run_id=run_id, sample=sample):
+            return {"run_id": run_id, **asdict(sample)}
+        case _:
+            return {item.name: _value(getattr(event, item.name)) for item in fields(event)}
+
+
+def _value(value: Any) -> Any:
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        # `time` of a metric line is the trainer's clock: it keeps its own name beside the line's time.
+        return {
+            ("trainer_time" if key == "time" else key): _plain(item) for key, item in value.items() if item is not None
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return value
+
+
+class EventLog:
+    """Observer that appends events to a file (mode 600), or to standard error for `-`."""
+
+    def __init__(self, destination: str, *, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._name = destination
+        self._descriptor: int | None = None
+        self._owned = destination != "-"
+        try:
+            self._descriptor = self._open()
+        except OSError as error:
+            self._give_up(error)
+
+    def _open(self) -> int:
+        if not self._owned:
+            return sys.stderr.fileno()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        return os.open(Path(self._name), flags, 0o600)
+
+    def on_event(self, event: Event) -> None:
+        """Append the event's line with one write."""
+        if self._descriptor is None:
+            return
+        line = json.dumps(event_document(event, self._clock.now()), ensure_ascii=False) + "\n"
+        try:
+            os.write(self._descriptor, line.encode("utf-8", errors="replace"))
+        except OSError as error:
+            self._give_up(error)
+
+    def on_close(self) -> None:
+        """A bus closed; the log stays open for the next one."""
+
+    def close(self) -> None:
+        """Close the file."""
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None and self._owned:
+            os.close(descriptor)
+
+    def _give_up(self, error: OSError) -> None:
+        _log.warning("cannot write the events to %s: %s", self._name, error.strerror)
+        self.close()

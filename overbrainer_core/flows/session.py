@@ -1,0 +1,99 @@
+"""What is an open project: its lock, settings, environment, listeners and waits?
+
+Both front ends open one `Session` for as long as they work on a project. Opening order: project lock (writers
+only), environment with `.env`, settings. A project that cannot be opened leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from overbrainer_core.clock import Clock, SystemClock
+from overbrainer_core.config.env import Environment, read_environment
+from overbrainer_core.config.load import load_settings
+from overbrainer_core.config.reload import Stamp, take_stamp
+from overbrainer_core.config.settings import Settings
+from overbrainer_core.events.bus import EventBus, Observer
+from overbrainer_core.project.format import check_writable
+from overbrainer_core.project.lock import acquire_lock
+from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.runs.timing import RunTiming
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """One open project; `environment` and `settings` are replaced as a pair by `reload`."""
+
+    paths: ProjectPaths
+    environment: Environment
+    settings: Settings
+    stamp: Stamp
+    process_env: Mapping[str, str] = field(repr=False)
+    clock: Clock = field(default_factory=SystemClock)
+    observers: tuple[Observer, ...] = ()
+    timing: RunTiming = field(default_factory=RunTiming)
+    is_locked: bool = False
+
+    def new_bus(self) -> EventBus:
+        """A bus for one piece of work, seen by every observer of the session."""
+        return EventBus(self.observers)
+
+    def reload_if_changed(self) -> bool:
+        """Read the settings again when `overbrainer.toml` or `.env` changed; whether they were.
+
+        Raises:
+            ConfigError: the changed files cannot be used; the settings in force stay.
+        """
+        stamp = take_stamp(self.paths)
+        if stamp == self.stamp:
+            return False
+        environment = read_environment(self.paths, self.process_env)
+        settings = load_settings(self.paths, environment)
+        self.environment, self.settings, self.stamp = environment, settings, stamp
+        return True
+
+
+@asynccontextmanager
+async def open_session(
+    root: Path,
+    *,
+    process_env: Mapping[str, str],
+    lock: bool = True,
+    observers: Sequence[Observer] = (),
+    clock: Clock | None = None,
+    timing: RunTiming | None = None,
+) -> AsyncIterator[Session]:
+    """Open the project in `root` until the block ends.
+
+    The lock is taken only where `overbrainer.toml` is a file, so that nothing is created outside a project.
+
+    Raises:
+        LockedError: another process writes to the project.
+        ConfigError: the settings or the `.env` file cannot be used, or the project's format is newer.
+        UnsafePathError: a link stands in the place of a state file.
+    """
+    paths = ProjectPaths(root)
+    held = acquire_lock(paths) if lock and paths.config.is_file() else None
+    try:
+        stamp = take_stamp(paths)
+        environment = read_environment(paths, process_env)
+        settings = load_settings(paths, environment)
+        if held is not None:
+            check_writable(paths)
+        yield Session(
+            paths=paths,
+            environment=environment,
+            settings=settings,
+            stamp=stamp,
+            process_env=process_env,
+            clock=clock or SystemClock(),
+            observers=tuple(observers),
+            timing=timing or RunTiming(),
+            is_locked=held is not None,
+        )
+    finally:
+        if held is not None:
+            held.release()

@@ -1,0 +1,157 @@
+"""How does the `overbrainer` command start, find its subcommand and end?
+
+Subcommands are imported only when they are called. Every error ends in one line on standard error and the exit
+code of its kind; a reader of standard output that went away ends the command quietly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from overbrainer_core import __version__
+from overbrainer_core.errors import OverbrainerError, describe
+from overbrainer_tui.cli.context import HELP_NAMES, Options, root_parameters
+from overbrainer_tui.cli.exit_codes import ExitCode, exit_code
+from overbrainer_tui.cli.output import OutputClosedError, silence_stdout, write_error
+
+_COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("project:init", "Write the files of a new project."),
+    "config": ("project:config", "Check the configuration."),
+    "subtopics": ("stages:subtopics", "Generate the subtopics of each topic."),
+    "questions": ("stages:questions", "Fill the subtopics with questions."),
+    "answers": ("stages:answers", "Ask the parent to answer the questions."),
+    "split": ("stages:split", "Rebuild the training and evaluation data."),
+    "run": ("stages:run", "Run every stage, then train."),
+    "train": ("train:train", "Train the child; attach, stop or cancel a run."),
+    "runs": ("runs:runs", "List the runs and read their logs."),
+    "history": ("runs:history", "What the stages did and spent."),
+    "demo": ("project:demo", "Try everything on a small project: no key, no GPU."),
+    "tui": ("tui_command:tui", "Open the full-screen app."),
+}
+"""Subcommands in the order of the help: module and attribute, one line of help."""
+
+
+class _LazyGroup(click.Group):
+    """Loads a subcommand's module when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "help":
+            return _help_command()
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        module, attribute = entry[0].split(":")
+        command = getattr(importlib.import_module(f"overbrainer_tui.cli.{module}"), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(entry[0])
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.message += _suggestion(args[0])
+            raise
+
+
+def _suggestion(word: str) -> str:
+    import difflib  # only for a word that is no command
+
+    close = difflib.get_close_matches(word, _COMMANDS, n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def _help_command() -> click.Command:
+    @click.command("help", context_settings=HELP_NAMES)
+    @click.argument("words", nargs=-1, metavar="[COMMAND]...")
+    @click.pass_context
+    def help_command(context: click.Context, words: tuple[str, ...]) -> None:
+        """Show the help of a command."""
+        from overbrainer_tui.cli.output import write_line
+
+        parent = context.find_root()
+        command: click.Command = parent.command
+        for word in words:
+            found = command.get_command(parent, word) if isinstance(command, click.Group) else None
+            if found is None:
+                raise click.UsageError(f"No such command '{word}'.", parent)
+            parent = click.Context(found, info_name=word, parent=parent)
+            command = found
+        write_line(command.get_help(parent))
+
+    return help_command
+
+
+def _print_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not context.resilient_parsing:
+        click.echo(f"overbrainer {__version__}")
+        context.exit()
+
+
+def build_cli() -> click.Group:
+    """The command with its subcommands."""
+    version = click.Option(
+        ["--version", "-V"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_print_version,
+        help="Print the version.",
+    )
+    return _LazyGroup(
+        name="overbrainer",
+        help="Distill a large parent model into a small child you can run yourself.",
+        params=[*root_parameters(), version],
+        context_settings=HELP_NAMES,
+        no_args_is_help=True,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and exit; the console script."""
+    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command and return its exit code."""
+    try:
+        value: Any = build_cli().main(args=arguments, prog_name="overbrainer", standalone_mode=False, obj=Options())
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        write_error("error: interrupted")
+        return ExitCode.INTERRUPTED
+    except OutputClosedError:
+        return ExitCode.SUCCESS
+    except BrokenPipeError:
+        silence_stdout()
+        return ExitCode.SUCCESS
+    except OverbrainerError as error:
+        write_error(f"error: {describe(error)}")
+        return exit_code(error)
+    except Exception as error:  # the command's entry: an unforeseen fault is one line too
+        logging.getLogger("overbrainer.cli").debug("unforeseen error", exc_info=True)
+        write_error(f"error: {type(error).__name__}: {describe(error)}")
+        return ExitCode.FAILURE
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return value if isinstance(value, int) else ExitCode.SUCCESS

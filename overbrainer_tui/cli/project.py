@@ -1,0 +1,137 @@
+"""The commands `init`, `config check` and `demo`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_tui.cli.context import (
+    HELP_NAMES,
+    EventsCommand,
+    ListingCommand,
+    Options,
+    SharedCommand,
+    Work,
+    WorkCommand,
+    options_of,
+    run_async,
+    run_in_session,
+    start_logging,
+)
+from overbrainer_tui.cli.output import write_json, write_line, write_lines, write_warning
+
+if TYPE_CHECKING:
+    from overbrainer_core.flows.session import Session
+
+__all__ = ["EventsCommand", "config", "demo", "init"]
+
+
+@click.command(cls=SharedCommand)
+@click.argument("directory", required=False, metavar="[DIR]")
+@click.pass_context
+def init(context: click.Context, directory: str | None) -> None:
+    """Write the files of a new project; nothing is written when one of them exists."""
+    from overbrainer_core.project.init import init_project  # only here
+
+    options = options_of(context)
+    _log_for_init(options)
+    root = Path(directory) if directory is not None else options.directory
+    init_project(root)
+
+
+def _log_for_init(options: Options) -> None:
+    from overbrainer_core import log_setup
+
+    log_setup.log_to_stderr(options.environment.get("OVERBRAINER_LOG"), color=options.has_color)
+
+
+@click.group(context_settings=HELP_NAMES, no_args_is_help=True)
+def config() -> None:
+    """Check the configuration."""
+
+
+@config.command(cls=ListingCommand)
+@click.option("--resolve", is_flag=True, help="Resolve every secret too; values are never printed.")
+@click.pass_context
+def check(context: click.Context, resolve: bool) -> None:
+    """Load the configuration and print what is in effect, one fact a line."""
+    from overbrainer_core.config import report  # the settings' libraries
+    from overbrainer_core.config.env import read_environment
+    from overbrainer_core.config.load import load_settings
+
+    options = options_of(context)
+    start_logging(options)
+    paths = ProjectPaths(options.directory)
+    environment = read_environment(paths, options.environment)
+    settings = load_settings(paths, environment)
+    for line in report.deprecations(settings):
+        write_warning(line)
+    if options.json:
+        document = report.check_document(paths, settings, environment)
+        if resolve:
+            run_async(report.resolve_all(settings, environment))
+        write_json(document)
+        return
+    write_lines(report.check_lines(settings, environment))
+    if resolve:
+        run_async(report.resolve_all(settings, environment, on_resolved=lambda key: write_line(f"{key}: resolved")))
+
+
+@click.command(cls=WorkCommand)
+@click.argument("directory", required=False, metavar="[DIR]")
+@click.option("--headless", is_flag=True, help="Run all of it without the app.")
+@click.option("--yes", is_flag=True, help="Do not ask before it starts.")
+@click.pass_context
+def demo(context: click.Context, directory: str | None, headless: bool, yes: bool) -> None:
+    """Make a small project and run all of it: questions, answers, training. About two minutes.
+
+    No key, no GPU and no download: the parent is played from tables of facts, the child is really trained.
+    """
+    from overbrainer_core.flows.demo import DEMO_DIRECTORY, prepare_demo
+
+    options = options_of(context)
+    if not headless:
+        from overbrainer_tui.cli.tui_command import refuse_without_terminal
+
+        refuse_without_terminal(options.environment)
+    _log_for_init(options)
+    root = options.directory / (directory or DEMO_DIRECTORY)
+    project = prepare_demo(root)
+    options.directory = project.root
+    if not headless:
+        from overbrainer_tui.cli.tui_command import open_app
+
+        sys.exit(open_app(options, is_demo=True, auto_yes=yes))
+    document = run_in_session(options, _headless_demo)
+    if options.json:
+        write_json(document)
+
+
+async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
+    """All of the demo, taken up where an earlier call left it."""
+    from overbrainer_core.flows import demo as demo_flow  # loads the pipeline's libraries
+    from overbrainer_core.flows.follow import attach_run
+    from overbrainer_core.flows.stages import run_all
+    from overbrainer_core.flows.train import plan_start, start_run
+    from overbrainer_tui.cli.stages import stage_document
+    from overbrainer_tui.cli.train import run_document
+
+    flow = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
+    outcomes = await run_all(session, **flow)
+    step = demo_flow.next_step(session.paths)
+    match step:
+        case demo_flow.Follow(run_id=run_id) | demo_flow.Finished(run_id=run_id):
+            record = await attach_run(session, run_id, **flow)
+        case demo_flow.Start(resume_from=run_id):
+            plan = await work.interrupt.race(plan_start(session, resume_from=run_id))
+            for line in plan.warnings:
+                work.report.warn(line)
+            record = await start_run(session, plan, **flow)
+    return {
+        "stages": [stage_document(outcome) for outcome in outcomes],
+        "train": run_document(session.paths, record),
+    }
