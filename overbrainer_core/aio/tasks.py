@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 _log = logging.getLogger("overbrainer.aio")
@@ -48,7 +48,7 @@ async def _settled(task: asyncio.Task[Any]) -> None:
 
 async def map_unordered(
     function: Callable[[T], Awaitable[R]], items: Iterable[T], *, limit: int
-) -> AsyncIterator[tuple[T, R]]:
+) -> AsyncGenerator[tuple[T, R], None]:
     """Results as they complete, at most `limit` calls at a time, items taken in order.
 
     Leaving the iteration, or a failing call, cancels and awaits the calls in flight. A call's failure is raised

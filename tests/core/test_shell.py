@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from overbrainer_core.shell import MAX_ERROR_BYTES, cut_error_output, quote, quote_path
 
-texts = st.text(alphabet=st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=40)
+texts = st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40)
 
 
 @given(texts)

@@ -1,0 +1,115 @@
+"""How do the runs of a project read as lines and as a document?
+
+Local files only. The last values of a run come from the end of its metrics file, so a listing costs the same
+whatever the length of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from overbrainer_core.clock import rfc3339
+from overbrainer_core.files import FileAccessError
+from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.runs.record import RunRecord, RunState
+from overbrainer_core.runs.store import nested_counts
+from overbrainer_core.text import escape_controls
+from overbrainer_core.training.metrics import MetricsSummary, read_latest
+
+LINE_TAIL_BYTES = 4096
+"""Bytes read of a metrics file for one line of the listing: the last training steps."""
+
+DOCUMENT_TAIL_BYTES = 65536
+"""Bytes read of a metrics file for the document: far enough back for the last evaluation."""
+
+
+def filter_runs(
+    records: Sequence[RunRecord], *, state: str | None = None, target: str | None = None, limit: int | None = None
+) -> list[RunRecord]:
+    """The records of that state and target, the newest `limit` of them, in the order given."""
+    kept = [
+        record
+        for record in records
+        if (state is None or record.state == state) and (target is None or record.target == target)
+    ]
+    return kept if limit is None else kept[-limit:]
+
+
+def last_values(paths: ProjectPaths, run_id: str, *, tail_bytes: int) -> MetricsSummary:
+    """The newest values at the end of a run's metrics file; none of them without such a file."""
+    try:
+        return read_latest(paths.run(run_id) / "metrics.jsonl", tail_bytes=tail_bytes)
+    except FileAccessError:
+        return MetricsSummary()
+
+
+def run_lines(paths: ProjectPaths, records: Sequence[RunRecord], *, now: datetime | None = None) -> Iterator[str]:
+    """One line a run: ID, state, target, creation, what a stop left, how long it took, its last loss."""
+    width = max((len(record.id) for record in records), default=0)
+    for record in records:
+        fields = [f"{record.id:<{width}}", f"{record.state:<9}", escape_controls(record.target)]
+        fields.append(rfc3339(record.created))
+        if record.state is RunState.STOPPED and record.snapshot is not None:
+            reason = escape_controls(record.snapshot.reason)
+            fields.append(f"step {record.snapshot.step} ({reason}): partial model in output/")
+        fields += _extra(paths, record, now)
+        yield "  ".join(fields)
+
+
+def _extra(paths: ProjectPaths, record: RunRecord, now: datetime | None) -> Iterable[str]:
+    end = record.ended if record.state.has_ended else now
+    if end is not None:
+        yield duration_words((end - record.created).total_seconds())
+    values = last_values(paths, record.id, tail_bytes=LINE_TAIL_BYTES)
+    if values.loss is not None:
+        yield f"loss {values.loss:.4f}"
+
+
+def duration_words(seconds: float) -> str:
+    """A duration as `45s`, `1m00s`, `3h02m` or `3d04h`; a negative one counts as none."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"
+
+
+def runs_document(paths: ProjectPaths, records: Sequence[RunRecord]) -> dict[str, Any]:
+    """The runs as the document of `runs ls --json`."""
+    return {"runs": [run_object(paths, record) for record in records]}
+
+
+def run_object(paths: ProjectPaths, record: RunRecord) -> dict[str, Any]:
+    """One run as an object of the document."""
+    exports, compares = nested_counts(paths, record.id)
+    values = last_values(paths, record.id, tail_bytes=DOCUMENT_TAIL_BYTES)
+    snapshot = record.snapshot
+    return {
+        "id": record.id,
+        "state": record.state.value,
+        "target": record.target,
+        "created": rfc3339(record.created),
+        "ended": None if record.ended is None else rfc3339(record.ended),
+        "message": record.message,
+        "snapshot": None
+        if snapshot is None
+        else {"checkpoint": snapshot.checkpoint, "step": snapshot.step, "reason": snapshot.reason},
+        "resumed_from": record.resumed_from,
+        "last": None
+        if not values.plugin_lines
+        else {
+            "step": values.step,
+            "max_steps": values.max_steps,
+            "epoch": values.epoch,
+            "loss": values.loss,
+            "eval_loss": values.eval_loss,
+        },
+        "pod": None,
+        "exports": exports,
+        "compares": compares,
+    }
