@@ -142,7 +142,8 @@ def run(arguments: list[str]) -> int:
         return ExitCode.INTERRUPTED
     except OutputClosedError:
         return ExitCode.SUCCESS
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # click turns a closed standard output, met while it prints a help, into an exit of its own
         silence_stdout()
         return ExitCode.SUCCESS
     except OverbrainerError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import click
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_tui.cli.context import (
     HELP_NAMES,
-    EventsCommand,
     ListingCommand,
     Options,
     SharedCommand,
@@ -26,9 +24,6 @@ from overbrainer_tui.cli.output import write_json, write_line, write_lines, writ
 
 if TYPE_CHECKING:
     from overbrainer_core.flows.session import Session
-
-__all__ = ["EventsCommand", "config", "demo", "init"]
-
 
 @click.command(cls=SharedCommand)
 @click.argument("directory", required=False, metavar="[DIR]")
@@ -105,7 +100,7 @@ def demo(context: click.Context, directory: str | None, headless: bool, yes: boo
     if not headless:
         from overbrainer_tui.cli.tui_command import open_app
 
-        sys.exit(open_app(options, is_demo=True, auto_yes=yes))
+        context.exit(open_app(options, is_demo=True, auto_yes=yes))
     document = run_in_session(options, _headless_demo)
     if options.json:
         write_json(document)

@@ -23,7 +23,7 @@ def tui(context: click.Context, readonly: bool) -> None:
     options = options_of(context)
     options.readonly = readonly
     refuse_without_terminal(options.environment)
-    sys.exit(open_app(options))
+    context.exit(open_app(options))
 
 
 def refuse_without_terminal(environment: Mapping[str, str]) -> None:
