@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+# NumPy's matrix threads wait busily for one another: beside other work on the same cores a test of
+# the tiny trainer then takes many times as long. Read when NumPy is loaded, which is after this.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 

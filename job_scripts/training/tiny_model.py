@@ -1,4 +1,4 @@
-"""What does a small Llama compute, and which way does each weight go? Forward, backward, AdamW.
+"""What does a small Llama compute, and which way does each weight go? Batches, gradients, AdamW.
 
 NumPy only, written by hand, in the data type of its weights (float32 in training, float64 to check
 the gradients). One flat vector holds all parameters, matrices first, the tensors are views of it.
@@ -19,10 +19,16 @@ import numpy as np
 if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
+PAD = 2
+"""ID in the place of no token: nothing reads it."""
 UNTRAINED = -1
 """Target of a position that carries no loss."""
 MASKED = -1e9
 """Added to the score of a later position: its weight becomes exactly 0."""
+PARTS = 2
+"""Sums that a batch is computed in, hence the most threads of use."""
+SORTED_BATCHES = 16
+"""Batches whose examples are sorted by length together: little padding, much mixing."""
 BETA_1 = 0.9
 BETA_2 = 0.95
 ADAM_EPSILON = 1e-8
@@ -135,6 +141,57 @@ def seed_words(seed: int, *more: int) -> List[int]:
     return [seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF, *more]
 
 
+@dataclass(frozen=True)
+class Example:
+    """Tokens of one chat record, and which of them are learnt."""
+
+    ids: Array
+    trained: Array
+
+    @classmethod
+    def of(cls, ids: List[int], trained: List[bool]) -> Example:
+        """An example of what `chat_tokens` gives."""
+        return cls(np.asarray(ids, np.int32), np.asarray(trained, bool))
+
+
+def pad(examples: Sequence[Example]) -> Tuple[Array, Array]:
+    """Inputs and targets of some examples, (examples, longest length less 1)."""
+    length = max(len(example.ids) for example in examples) - 1
+    ids = np.full((len(examples), length), PAD, np.int32)
+    targets = np.full((len(examples), length), UNTRAINED, np.int32)
+    for row, example in enumerate(examples):
+        end = len(example.ids) - 1
+        ids[row, :end] = example.ids[:-1]
+        targets[row, :end] = np.where(example.trained[1:], example.ids[1:], UNTRAINED)
+    return ids, targets
+
+
+def epoch_batches(lengths: Sequence[int], batch_size: int, seed: int, epoch: int) -> List[Array]:
+    """Places of the examples of each batch of an epoch (from 0), all drawn from seed and epoch."""
+    draw = np.random.RandomState(seed_words(seed, epoch))
+    order = draw.permutation(len(lengths))
+    sizes = np.asarray(lengths)
+    batches: List[Array] = []
+    window = SORTED_BATCHES * batch_size
+    for start in range(0, len(order), window):
+        places = order[start : start + window]
+        places = places[np.argsort(sizes[places], kind="stable")]
+        batches += [places[at : at + batch_size] for at in range(0, len(places), batch_size)]
+    return [batches[place] for place in draw.permutation(len(batches))]
+
+
+def micro_batches(examples: Sequence[Example], size: int) -> List[Sequence[Example]]:
+    """A batch in even parts of at most `size` examples, two of them where it can be."""
+    count = min(len(examples), max(PARTS, math.ceil(len(examples) / size)))
+    ends = [len(examples) * part // count for part in range(count + 1)]
+    return [examples[ends[part] : ends[part + 1]] for part in range(count)]
+
+
+def trained_tokens(batches: Sequence[Tuple[Array, Array]]) -> int:
+    """Number of tokens that carry loss."""
+    return sum(int(np.count_nonzero(targets != UNTRAINED)) for _, targets in batches)
+
+
 def turns(shape: Shape, length: int, dtype: Any) -> Array:
     """What queries and keys are multiplied with, one row a position.
 
@@ -204,18 +261,14 @@ def cross_entropy(logits: Array, wanted: Array) -> float:
     return float(np.sum(np.log(sums[:, 0].astype(np.float64)) - chosen))
 
 
-def top_gradient(
-    model: Model, x: Array, wanted: Array, grads: Dict[str, Array]
-) -> Tuple[float, Array]:
+def top_gradient(model: Model, x: Array, wanted: Array, grads: Dict[str, Array]) -> Tuple[float, Array]:
     """Loss at the trained positions and its gradient by their last hidden state."""
     embed = model.tensors["embed"]
     y, n, r = norm(x, model.tensors["final_norm"], model.shape.norm_eps)
     logits = y @ embed.T
     loss = cross_entropy(logits, wanted)
     grads["embed"] += logits.T @ y
-    return loss, norm_backward(
-        logits @ embed, (n, r), model.tensors["final_norm"], grads["final_norm"]
-    )
+    return loss, norm_backward(logits @ embed, (n, r), model.tensors["final_norm"], grads["final_norm"])
 
 
 def norm(x: Array, gain: Array, eps: float) -> Tuple[Array, Array, Array]:
@@ -238,9 +291,7 @@ def norm_backward(dy: Array, kept: Tuple[Array, Array], gain: Array, dgain: Arra
     return dx
 
 
-def attend(
-    model: Model, layer: int, x: Array, batch: Tuple[int, ...]
-) -> Tuple[Array, Tuple[Array, ...]]:
+def attend(model: Model, layer: int, x: Array, batch: Tuple[int, ...]) -> Tuple[Array, Tuple[Array, ...]]:
     """`x` plus its attention, and what the way back needs."""
     shape, tensors = model.shape, model.tensors
     h, n, r = norm(x, tensors[f"{layer}.attn_norm"], shape.norm_eps)
@@ -305,12 +356,10 @@ def feed_forward(model: Model, layer: int, x: Array) -> Tuple[Array, Tuple[Array
     return x + product @ tensors[f"{layer}.down"], (n, r, h, both, s, opened, product)
 
 
-def layer_backward(
-    model: Model, layer: int, kept: Tuple[Any, ...], flow: Tuple[Array, Dict[str, Array]]
-) -> Array:
+def layer_backward(model: Model, layer: int, kept: Tuple[Any, ...], flow: Tuple[Array, Dict[str, Array]]) -> Array:
     """Gradient by a layer's input from that by its output; `flow` is the latter and all grads."""
     batch, attention, swiglu = kept
-    dx, grads = flow
+    dx = flow[0]
     dx += feed_forward_backward(model, layer, swiglu, flow)
     dx += attend_backward(model, layer, (batch, *attention), flow)
     return dx
@@ -339,9 +388,7 @@ def feed_forward_backward(
     return norm_backward(dh, (n, r), tensors[gain], grads[gain])
 
 
-def attend_backward(
-    model: Model, layer: int, kept: Tuple[Any, ...], flow: Tuple[Array, Dict[str, Array]]
-) -> Array:
+def attend_backward(model: Model, layer: int, kept: Tuple[Any, ...], flow: Tuple[Array, Dict[str, Array]]) -> Array:
     """What the attention branch adds to the gradient by the layer's input."""
     shape, tensors = model.shape, model.tensors
     batch, n, r, h, q, k, v, weights, heads, joined = kept

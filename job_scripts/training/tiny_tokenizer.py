@@ -5,6 +5,7 @@ tokenizers give the same IDs: no normalisation, no pre-tokenizer, a space is wri
 adjacent pair whose joint text has the best score is joined first, leftmost of equals, and what is
 no piece becomes its bytes. Learnt pieces never cross a word border of `WORD`, which keeps special
 tokens and byte tokens out of reach of ordinary text and lets words be encoded one by one.
+The frame of a conversation is here too: what is prompt, what is answer and learnt.
 Standard library only.
 """
 
@@ -14,7 +15,7 @@ import heapq
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 SPACE = "\u2581"
 """How a piece writes a space."""
@@ -36,6 +37,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 
 Pair = Tuple[str, str]
+Messages = List[Dict[str, str]]
+"""A conversation, each message with its `role` and `content`."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,7 @@ class Vocabulary:
 
     pieces: Tuple[str, ...]
     _ids: Dict[str, int] = field(init=False, repr=False, compare=False, default_factory=dict)
-    _words: Dict[str, Tuple[int, ...]] = field(
-        init=False, repr=False, compare=False, default_factory=dict
-    )
+    _words: Dict[str, Tuple[int, ...]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         for place, piece in enumerate(self.pieces):
@@ -58,8 +59,7 @@ class Vocabulary:
     def tokens(self) -> List[Tuple[str, float, int]]:
         """Text, score and type of every token by ID."""
         special = [
-            (text, 0.0, UNKNOWN_TYPE if place == UNKNOWN else CONTROL_TYPE)
-            for place, text in enumerate(SPECIAL)
+            (text, 0.0, UNKNOWN_TYPE if place == UNKNOWN else CONTROL_TYPE) for place, text in enumerate(SPECIAL)
         ]
         octets = [(f"<0x{octet:02X}>", 0.0, BYTE_TYPE) for octet in range(256)]
         learnt = [(piece, -float(rank), NORMAL_TYPE) for rank, piece in enumerate(self.pieces)]
@@ -93,6 +93,56 @@ class Vocabulary:
             elif token >= FIRST_BYTE:
                 octets.append(token - FIRST_BYTE)
         return octets.decode("utf-8", "replace").replace(SPACE, " ")
+
+
+def chat_message(record: Dict[str, Any]) -> Dict[str, str]:
+    """Role and text of a recorded message; an assistant's reasoning becomes part of its text.
+
+    Raises:
+        KeyError, TypeError: it is no message.
+    """
+    role, text, reasoning = record["role"], record["content"], record.get("reasoning_content")
+    if not isinstance(role, str) or not isinstance(text, str):
+        raise TypeError("a role and a text are needed")
+    if role == "assistant" and isinstance(reasoning, str) and reasoning.strip():
+        stripped = reasoning.strip("\n")
+        text = f"<think>\n{stripped}\n</think>\n\n{text}"
+    return {"role": role, "content": text}
+
+
+def chat_texts(records: Iterable[Messages]) -> List[str]:
+    """The texts that `chat_tokens` encodes, for a vocabulary to be learnt from."""
+    texts = []
+    for messages in records:
+        for message in messages:
+            if message["role"] == "assistant":
+                texts += ["assistant\n", message["content"]]
+            else:
+                texts.append(f"{message['role']}\n{message['content']}")
+    return texts
+
+
+def chat_tokens(messages: Messages, vocabulary: Vocabulary) -> Tuple[List[int], List[bool]]:
+    """IDs of a conversation in the ChatML frame, and which are learnt: answers and their ends.
+
+    An answer is encoded apart from the line before it, as it will be when that line is a prompt.
+    """
+    ids: List[int] = []
+    learnt: List[bool] = []
+    for place, message in enumerate(messages):
+        is_answer = message["role"] == "assistant"
+        head = "assistant\n" if is_answer else f"{message['role']}\n{message['content']}"
+        frame = [*(vocabulary.encode("\n") if place else []), TURN_START, *vocabulary.encode(head)]
+        text = vocabulary.encode(message["content"]) if is_answer else []
+        ids += [*frame, *text, TURN_END]
+        learnt += [False] * len(frame) + [is_answer] * (len(text) + 1)
+    return ids, learnt
+
+
+def prompt_tokens(messages: Messages, vocabulary: Vocabulary) -> List[int]:
+    """IDs of a conversation that ends where an answer is to begin."""
+    ids, _ = chat_tokens([*messages, {"role": "assistant", "content": ""}], vocabulary)
+    return ids[:-1]
 
 
 def split_words(text: str) -> List[str]:
