@@ -6,7 +6,6 @@ second, `2026-09-22T14:30:05Z`, and are read back only in exactly that form.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from datetime import UTC, datetime
@@ -44,6 +43,8 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """Sleep on the running event loop."""
+        import asyncio  # listings use this module and no event loop
+
         await asyncio.sleep(seconds)
 
 

@@ -1,44 +1,35 @@
 """What does every command share: global options, one session, signals, and one way to fail?
 
-Global options are taken before or after the subcommand. `run_in_session` opens the project, runs a command's
-coroutine with its bus, report and interrupt, and closes everything in order.
+Global options are taken before or after the subcommand. Listings import this module, so it loads little: what a
+command that works needs beside it lies in `work`.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from overbrainer_core import log_setup
-from overbrainer_core.aio.interrupt import Interrupt
-from overbrainer_core.events.bus import EventBus, Observer
-from overbrainer_core.events.event_log import EventLog
-from overbrainer_tui.cli.output import write_line
-
-_log = logging.getLogger("overbrainer.cli")
+if TYPE_CHECKING:
+    from overbrainer_tui.cli.work import Work
 
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
 class Options:
-    """The global options of one call."""
+    """The global options of one call, and the environment it was made in."""
 
-    directory: Path = Path()
-    events: str | None = None
-    json: bool = False
-    no_color: bool = False
-    readonly: bool = False
-    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    def __init__(self) -> None:
+        self.directory = Path()
+        self.events: str | None = None
+        self.json = False
+        self.no_color = False
+        self.readonly = False
+        self.environment: dict[str, str] = dict(os.environ)
 
     @property
     def has_color(self) -> bool:
@@ -163,93 +154,33 @@ def root_parameters() -> list[click.Parameter]:
     return _shared(has_json=True, has_events=True)
 
 
-class LineReport:
-    """A flow's lines of a command: results to standard output, the rest to the log.
-
-    With `--json` the results are kept back: the command prints one document instead.
-    """
-
-    def __init__(self, *, is_silent: bool) -> None:
-        self._is_silent = is_silent
-
-    def result(self, line: str) -> None:
-        """A line on standard output."""
-        if not self._is_silent:
-            write_line(line)
-
-    def note(self, line: str) -> None:
-        """An info line of the log."""
-        _log.info("%s", line)
-
-    def warn(self, line: str) -> None:
-        """A warning line of the log."""
-        _log.warning("%s", line)
-
-
-@dataclass(slots=True, kw_only=True)
-class Work:
-    """What a command's coroutine is given beside its session."""
-
-    bus: EventBus
-    report: LineReport
-    interrupt: Interrupt
-    options: Options
-
-
-@contextlib.contextmanager
-def event_log(options: Options) -> Iterator[tuple[Observer, ...]]:
-    """The observer of `--events`, closed at the end; none without the option."""
-    if options.events is None:
-        yield ()
-        return
-    log = EventLog(options.events)
-    try:
-        yield (log,)
-    finally:
-        log.close()
-
-
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run a command's coroutine on an event loop of its own."""
+    import asyncio  # listings need no event loop
+
     return asyncio.run(work)
 
 
-def start_logging(options: Options) -> None:
-    """Log to standard error by `OVERBRAINER_LOG`, of the shell or of the project's `.env`."""
-    from overbrainer_core.config.env import read_environment  # keeps listings from reading `.env` code
-    from overbrainer_core.project.paths import ProjectPaths
+def start_logging(options: Options, *, reads_env: bool) -> None:
+    """Log to standard error by `OVERBRAINER_LOG`, of the shell, or of the project's `.env` too.
 
-    environment = read_environment(ProjectPaths(options.directory), options.environment)
-    log_setup.log_to_stderr(environment.values.get("OVERBRAINER_LOG"), color=options.has_color)
+    Raises:
+        ConfigError: the `.env` file cannot be read.
+    """
+    from overbrainer_core import log_setup  # loads logging
+
+    text = options.environment.get("OVERBRAINER_LOG")
+    if reads_env:
+        from overbrainer_core.config.env import read_environment  # listings read no `.env`
+        from overbrainer_core.project.paths import ProjectPaths
+
+        text = read_environment(ProjectPaths(options.directory), options.environment).values.get("OVERBRAINER_LOG")
+    log_setup.log_to_stderr(text, color=options.has_color)
 
 
-def run_in_session(
-    options: Options,
-    body: Callable[[Any, Work], Awaitable[T]],
-    *,
-    lock: bool = True,
-) -> T:
+def run_in_session(options: Options, body: Callable[[Any, Work], Awaitable[T]], *, lock: bool = True) -> T:
     """Open the project and run `body(session, work)`; progress goes to standard error meanwhile."""
-    start_logging(options)
+    start_logging(options, reads_env=True)
+    from overbrainer_tui.cli.work import work_in_session  # loads the event loop, settings and listeners
 
-    async def main() -> T:
-        from overbrainer_core.flows.session import open_session  # loads the settings' libraries
-        from overbrainer_tui.cli.progress import Progress, ticking
-
-        progress = Progress() if options.events != "-" else None
-        interrupt = Interrupt()
-        with contextlib.ExitStack() as stack:
-            observers = stack.enter_context(event_log(options))
-            stack.enter_context(interrupt.catching())
-            if progress is not None:
-                observers = (*observers, progress)
-            async with open_session(
-                options.directory, process_env=options.environment, lock=lock, observers=observers
-            ) as session:
-                bus = stack.enter_context(session.new_bus())
-                report = LineReport(is_silent=options.json)
-                work = Work(bus=bus, report=report, interrupt=interrupt, options=options)
-                async with ticking(progress):
-                    return await body(session, work)
-
-    return run_async(main())
+    return run_async(work_in_session(options, body, lock=lock))

@@ -7,10 +7,6 @@ code of its kind; a reader of standard output that went away ends the command qu
 from __future__ import annotations
 
 import importlib
-import logging
-import signal
-import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -123,11 +119,6 @@ def build_cli() -> click.Group:
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command and exit; the console script."""
-    sys.exit(run(list(sys.argv[1:] if arguments is None else arguments)))
-
-
 def run(arguments: list[str]) -> int:
     """Run the command and return its exit code."""
     try:
@@ -149,10 +140,14 @@ def run(arguments: list[str]) -> int:
     except OverbrainerError as error:
         write_error(f"error: {describe(error)}")
         return exit_code(error)
-    except Exception as error:  # the command's entry: an unforeseen fault is one line too
-        logging.getLogger("overbrainer.cli").debug("unforeseen error", exc_info=True)
+    except Exception as error:  # noqa: BLE001  # the command's entry: an unforeseen fault is one line too
+        _keep_for_debugging()
         write_error(f"error: {type(error).__name__}: {describe(error)}")
         return ExitCode.FAILURE
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
     return value if isinstance(value, int) else ExitCode.SUCCESS
+
+
+def _keep_for_debugging() -> None:
+    import logging  # only on this path: listings do without it
+
+    logging.getLogger("overbrainer.cli").debug("unforeseen error", exc_info=True)

@@ -11,9 +11,7 @@ from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_tui.cli.context import (
     HELP_NAMES,
     ListingCommand,
-    Options,
     SharedCommand,
-    Work,
     WorkCommand,
     options_of,
     run_async,
@@ -24,6 +22,8 @@ from overbrainer_tui.cli.output import write_json, write_line, write_lines, writ
 
 if TYPE_CHECKING:
     from overbrainer_core.flows.session import Session
+    from overbrainer_tui.cli.work import Work
+
 
 @click.command(cls=SharedCommand)
 @click.argument("directory", required=False, metavar="[DIR]")
@@ -33,15 +33,9 @@ def init(context: click.Context, directory: str | None) -> None:
     from overbrainer_core.project.init import init_project  # only here
 
     options = options_of(context)
-    _log_for_init(options)
+    start_logging(options, reads_env=False)
     root = Path(directory) if directory is not None else options.directory
     init_project(root)
-
-
-def _log_for_init(options: Options) -> None:
-    from overbrainer_core import log_setup
-
-    log_setup.log_to_stderr(options.environment.get("OVERBRAINER_LOG"), color=options.has_color)
 
 
 @click.group(context_settings=HELP_NAMES, no_args_is_help=True)
@@ -59,7 +53,7 @@ def check(context: click.Context, resolve: bool) -> None:
     from overbrainer_core.config.load import load_settings
 
     options = options_of(context)
-    start_logging(options)
+    start_logging(options, reads_env=True)
     paths = ProjectPaths(options.directory)
     environment = read_environment(paths, options.environment)
     settings = load_settings(paths, environment)
@@ -93,7 +87,7 @@ def demo(context: click.Context, directory: str | None, headless: bool, yes: boo
         from overbrainer_tui.cli.tui_command import refuse_without_terminal
 
         refuse_without_terminal(options.environment)
-    _log_for_init(options)
+    start_logging(options, reads_env=False)
     root = options.directory / (directory or DEMO_DIRECTORY)
     project = prepare_demo(root)
     options.directory = project.root
@@ -115,7 +109,7 @@ async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
     from overbrainer_tui.cli.stages import stage_document
     from overbrainer_tui.cli.train import run_document
 
-    flow = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
+    flow: dict[str, Any] = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
     outcomes = await run_all(session, **flow)
     step = demo_flow.next_step(session.paths)
     match step:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from overbrainer_core.project.paths import ProjectPaths
-from overbrainer_tui.cli.context import HELP_NAMES, ListingCommand, Options, SharedCommand, options_of
+from overbrainer_tui.cli.context import HELP_NAMES, ListingCommand, SharedCommand, options_of, start_logging
 from overbrainer_tui.cli.output import write_error, write_json, write_lines
 
 
@@ -25,7 +25,7 @@ def list_command(context: click.Context, state: str | None, target: str | None, 
     from overbrainer_core.runs.store import list_runs
 
     options = options_of(context)
-    _log_plainly(options)
+    start_logging(options, reads_env=False)
     paths = ProjectPaths(options.directory)
     records = filter_runs(list_runs(paths), state=state, target=target, limit=limit)
     if options.json:
@@ -43,7 +43,7 @@ def logs_command(context: click.Context, run_id: str, tail: int | None) -> None:
     from overbrainer_core.runs.logs import log_lines
 
     options = options_of(context)
-    _log_plainly(options)
+    start_logging(options, reads_env=False)
     lines = log_lines(ProjectPaths(options.directory), run_id, tail=tail)
     if lines is None:
         write_error(f"runs: no job.log for run {run_id} yet")
@@ -59,7 +59,7 @@ def history(context: click.Context, show_all: bool) -> None:
     from overbrainer_core import history as records
 
     options = options_of(context)
-    _log_plainly(options)
+    start_logging(options, reads_env=False)
     paths = ProjectPaths(options.directory)
     if not paths.config.is_file():
         write_error(f"history: {options.directory} is no project: it has no overbrainer.toml")
@@ -68,10 +68,3 @@ def history(context: click.Context, show_all: bool) -> None:
         write_json(records.entries_document(entries) if show_all else records.totals_document(entries))
     else:
         write_lines(records.entry_lines(entries) if show_all else records.total_lines(entries))
-
-
-def _log_plainly(options: Options) -> None:
-    """Warnings of a listing go to standard error; no `.env` is read for them."""
-    from overbrainer_core import log_setup
-
-    log_setup.log_to_stderr(options.environment.get("OVERBRAINER_LOG"), color=options.has_color)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overbrainer_core.values.stage import Stage
-from overbrainer_tui.cli.context import Work, WorkCommand, options_of, run_in_session
+from overbrainer_tui.cli.context import WorkCommand, options_of, run_in_session
 from overbrainer_tui.cli.output import write_json
 
 if TYPE_CHECKING:
     from overbrainer_core.flows.session import Session
     from overbrainer_core.flows.stages import StageOutcome
+    from overbrainer_tui.cli.work import Work
 
 _topic = click.option("--topic", metavar="NAME", help="Only this topic.")
 _force = click.option("--force", is_flag=True, help="Drop what is stored for the selected topics first.")
@@ -70,7 +71,7 @@ async def run_everything(session: Session, work: Work) -> dict[str, Any]:
     from overbrainer_core.flows.train import plan_start, start_run
     from overbrainer_tui.cli.train import run_document
 
-    flow = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
+    flow: dict[str, Any] = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
     outcomes = await run_all(session, **flow)
     reload_before(session, report=work.report)
     document: dict[str, Any] = {"stages": [stage_document(outcome) for outcome in outcomes], "train": None}

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from overbrainer_core.errors import LockedError
-from overbrainer_tui.cli.context import HELP_NAMES, Options, Work, WorkCommand, options_of, run_in_session
+from overbrainer_tui.cli.context import HELP_NAMES, Options, WorkCommand, options_of, run_in_session
 from overbrainer_tui.cli.output import write_json
 
 if TYPE_CHECKING:
     from overbrainer_core.flows.session import Session
     from overbrainer_core.project.paths import ProjectPaths
     from overbrainer_core.runs.record import RunRecord
+    from overbrainer_tui.cli.work import Work
 
 
 class _TrainGroup(click.Group, WorkCommand):

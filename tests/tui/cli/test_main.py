@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 import pytest
 
 from overbrainer_core import __version__
 from overbrainer_core.errors import ConfigError, InterruptedByUser
 from overbrainer_tui.cli import main as main_module
-from overbrainer_tui.cli.main import build_cli, main, run
+from overbrainer_tui.cli.main import build_cli, run
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
@@ -104,10 +102,3 @@ def test_an_unforeseen_error_is_one_line_too(
     failing(ZeroDivisionError("division by zero\x1b[2J"), monkeypatch)
     assert run([]) == 1
     assert capsys.readouterr().err == "error: ZeroDivisionError: division by zero\\u{1b}[2J\n"
-
-
-def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["overbrainer", "--version"])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    assert caught.value.code == 0
