@@ -19,6 +19,9 @@ from overbrainer_core.aio.tasks import run_to_end
 GRACE_S = 2.0
 """Seconds between SIGTERM and SIGKILL of a helper program."""
 
+_STEP_S = 0.05
+"""Seconds between two looks at a program that is being ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandResult:
@@ -70,15 +73,29 @@ async def run_command(
 
 async def end_process(process: asyncio.subprocess.Process, *, grace_s: float = GRACE_S) -> None:
     """End a program started in its own session: SIGTERM to its group, a grace, SIGKILL, then reap it."""
-    if process.returncode is not None:
-        return
-    _signal_group(process.pid, signal.SIGTERM)
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(grace_s):
-            await process.wait()
-            return
-    _signal_group(process.pid, signal.SIGKILL)
-    await process.wait()
+    if process.returncode is None:
+        _signal_group(process.pid, signal.SIGTERM)
+        if not await _has_exited(process, grace_s):
+            _signal_group(process.pid, signal.SIGKILL)
+            await _has_exited(process, None)
+    # A grandchild that left the group may hold the pipes: nothing else lets go of our ends of them.
+    process._transport.close()  # type: ignore[attr-defined]  # has no public name
+
+
+async def _has_exited(process: asyncio.subprocess.Process, limit_s: float | None) -> bool:
+    """Whether the program ends within the limit.
+
+    Asked in steps, since a wait that began before the end only returns once the pipes are closed too (cpython 119710).
+    """
+    loop = asyncio.get_running_loop()
+    deadline = None if limit_s is None else loop.time() + limit_s
+    while process.returncode is None:
+        if deadline is not None and loop.time() >= deadline:
+            return False
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STEP_S):
+                await process.wait()
+    return True
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from overbrainer_core.transfers.manifest import ManifestEntry as ManifestEntry
 from overbrainer_core.values.job import Container, JobHandle, JobState, Secret
 
 
@@ -22,14 +23,6 @@ class Spawn:
     script: str
     secrets: tuple[Secret, ...] = ()
     container: Container | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class ManifestEntry:
-    """A regular file on the target: its path relative to the listed directory, its SHA-256 in lowercase hex."""
-
-    path: str
-    sha256: str
 
 
 class Executor(Protocol):

@@ -17,10 +17,15 @@ class JobPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
-    """The answer to "how is the job?"; `exit_code` only when it exited."""
+    """The answer to "how is the job?"; `exit_code` only when it exited.
+
+    `living_group` is the job's process group where it lives on although the job is over: a child that outlived it, or a
+    job whose run directory was removed.
+    """
 
     phase: JobPhase
     exit_code: int | None = None
+    living_group: int | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -38,6 +43,13 @@ class JobState:
                 return "cancelled"
             case JobPhase.LOST:
                 return "lost (stopped without an exit code)"
+
+    def living_group_note(self) -> str | None:
+        """What to tell about a process group that lives on, and how to end it; None when there is none."""
+        if self.living_group is None:
+            return None
+        group = self.living_group
+        return f"process group {group} is still alive; if it is this job's, end it with: kill -s TERM -- -{group}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
