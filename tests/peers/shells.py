@@ -25,6 +25,9 @@ SHELLS = [
 every_shell = pytest.mark.parametrize("shell", SHELLS)
 """Runs a test once under each shell."""
 
+shells_with_path = pytest.mark.parametrize("shell", SHELLS[:2])
+"""As `every_shell`, without busybox, which prefers its own `df`, `uname` and `timeout` to those on `PATH`."""
+
 
 def run_script(
     shell: Sequence[str], script: str, *, cwd: Path | None = None, env: Mapping[str, str] | None = None
