@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import tomllib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -11,14 +12,27 @@ from typing import Any
 import httpx
 import pytest
 
+from overbrainer_core import assets
+from overbrainer_core.config.settings import Topic
+from overbrainer_core.dataset.ids import question_id, subtopic_id
+from overbrainer_core.dataset.records import AnswerMeta, Example, Message, MessageRole
+from overbrainer_core.dedup.lexical import LexicalDeduplicator
 from overbrainer_core.llm.demo_facts import normalize_question
 from overbrainer_core.llm.demo_parent import Fate, fate_of
 from overbrainer_core.llm.demo_provider import create_app, latency_s
 from overbrainer_core.llm.demo_reply import UNKNOWN
 from overbrainer_core.llm.demo_requests import ChatRequest
-from overbrainer_core.llm.demo_tables import default_questions, questions_in_order
+from overbrainer_core.llm.demo_tables import TOPICS, default_questions, question_index, questions_in_order
+from overbrainer_core.pipeline.prompts import TEMPLATES, Prompts
+from overbrainer_core.pipeline.replies import parse_list
+from overbrainer_core.pipeline.split import split_answers
+from overbrainer_core.values.completion import FinishReason, ReasoningKind
+from overbrainer_core.values.stage import Exclusion
 
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "string_list", "strict": False, "schema": {"type": "object"}}}
+DEMO = tomllib.loads(assets.template("demo.toml"))
+PROMPTS = Prompts({name: assets.template(f"prompts/{name}") for name in TEMPLATES})
+EXCLUDED = {"length": Exclusion.TRUNCATED, "content_filter": Exclusion.REFUSED}
 RIGHT_QUESTION = next(text for text in default_questions() if fate_of(text) is Fate.RIGHT)
 
 
@@ -251,3 +265,88 @@ async def test_a_client_that_leaves_gets_nothing() -> None:
 
     await create_app(0)({"type": "http", "method": "POST", "path": "/chat/completions"}, leave, keep)
     assert sent == []
+
+
+async def generate_list(client: httpx.AsyncClient, prompt: str) -> list[str]:
+    """The items of the generator's list, asked for as the stages ask."""
+    fields: dict[str, Any] = {"response_format": SCHEMA}
+    for _ in range(4):
+        response = await ask(client, prompt, model="demo/generator", **fields)
+        if response.status_code == 200:
+            return parse_list(response.json()["choices"][0]["message"]["content"]) or []
+        if response.status_code == 400:
+            fields = {}
+    raise AssertionError("no list")
+
+
+async def fill(client: httpx.AsyncClient, topic: Topic, name: str, known: LexicalDeduplicator) -> tuple[list[str], int]:
+    """The accepted questions of a subtopic, and how many the deduplication refused."""
+    accepted: list[str] = []
+    refused = 0
+    while len(accepted) < topic.questions_per_subtopic:
+        count = min(10, topic.questions_per_subtopic - len(accepted))
+        prompt = PROMPTS.questions(topic, subtopic=name, count=count, accepted=accepted)
+        items = (await generate_list(client, prompt))[:count]
+        kept = (await known.admit(items)).kept
+        assert kept
+        assert all(text in questions_in_order(name) for text in kept)
+        accepted += kept
+        refused += len(items) - len(kept)
+    return accepted, refused
+
+
+async def answer(client: httpx.AsyncClient, topic: Topic, subtopic: str, text: str) -> Example:
+    messages = [{"role": "system", "content": PROMPTS.answer_system(topic)}, {"role": "user", "content": text}]
+    document = await ask_until_answered(client, "", messages=messages, reasoning={"effort": "medium"})
+    (choice,) = document["choices"]
+    finish = choice["finish_reason"]
+    return Example(
+        id=question_id(subtopic_id(topic.name, subtopic), text),
+        topic=topic.name,
+        subtopic=subtopic,
+        messages=(
+            Message(role=MessageRole.USER, content=text),
+            Message(role=MessageRole.ASSISTANT, content=choice["message"]["content"]),
+        ),
+        meta=AnswerMeta(
+            model="demo/parent",
+            input_tokens=document["usage"]["prompt_tokens"],
+            output_tokens=document["usage"]["completion_tokens"],
+            finish_reason=FinishReason(finish),
+            reasoning_kind=ReasoningKind.RAW,
+            excluded=EXCLUDED.get(finish),
+        ),
+    )
+
+
+def test_the_demo_project_asks_for_what_the_tables_hold() -> None:
+    asked = [(topic["name"], topic["subtopics"], topic["questions_per_subtopic"]) for topic in DEMO["topics"]]
+    assert asked == [(topic.name, len(topic.subtopics), 36) for topic in TOPICS]
+    assert not any(character.isdigit() for topic in DEMO["topics"] for character in topic["description"])
+
+
+async def test_an_unchanged_demo_keeps_five_slips_and_four_short_answers_for_evaluation() -> None:
+    answers: list[Example] = []
+    refused = 0
+    async with connected() as client:
+        for topic in (Topic(**table) for table in DEMO["topics"]):
+            known = LexicalDeduplicator(0.8)
+            names = await generate_list(client, PROMPTS.subtopics(topic, count=topic.subtopics, existing=()))
+            assert len(names) == topic.subtopics
+            for name in names:
+                accepted, repeated = await fill(client, topic, name, known)
+                refused += repeated
+                answers += [await answer(client, topic, name, text) for text in accepted]
+
+    questions = [example.messages[0].content for example in answers]
+    assert set(questions) == set(default_questions())
+    assert 15 <= refused <= 40
+    usable = [example for example in answers if example.meta.excluded is None]
+    train, evaluation = split_answers(usable, eval_ratio=DEMO["pipeline"]["eval_ratio"], seed=42)
+    assert (len(answers), len(train), len(evaluation)) == (720, 626, 80)
+    fates = Counter(fate_of(example.messages[0].content) for example in evaluation)
+    assert (fates[Fate.SLIP], fates[Fate.SHORT]) == (5, 4)
+    told = [example.messages[1].content for example in evaluation]
+    facts = [question_index()[normalize_question(example.messages[0].content)] for example in evaluation]
+    wrong = [text for text, fact in zip(told, facts, strict=True) if not text.startswith(fact.first_sentence())]
+    assert len(wrong) == 5
