@@ -37,9 +37,9 @@ class Session:
     timing: RunTiming = field(default_factory=RunTiming)
     is_locked: bool = False
 
-    def new_bus(self) -> EventBus:
-        """A bus for one piece of work, seen by every observer of the session."""
-        return EventBus(self.observers)
+    def new_bus(self, *more: Observer) -> EventBus:
+        """A bus for one piece of work, seen by every observer of the session, and by these."""
+        return EventBus((*self.observers, *more))
 
     def reload_if_changed(self) -> bool:
         """Read the settings again when `overbrainer.toml` or `.env` changed; whether they were.

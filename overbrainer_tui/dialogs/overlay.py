@@ -1,0 +1,56 @@
+"""What floats over the views now, and which keys does the footer name for it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from overbrainer_tui.dialogs.commands import palette_piece
+from overbrainer_tui.dialogs.confirm import confirm_piece
+from overbrainer_tui.dialogs.help import help_piece
+from overbrainer_tui.dialogs.stage_menu import stage_menu_piece
+from overbrainer_tui.look import Look
+from overbrainer_tui.pieces import Piece
+from overbrainer_tui.state import AppState
+from overbrainer_tui.view_models.overlay import Answer, Confirm, DialogRow, Help, Palette, StageMenu
+from overbrainer_tui.view_models.quit import quit_rows
+from overbrainer_tui.view_models.snapshots import Hint
+
+
+def overlay_piece(state: AppState, look: Look) -> Piece | None:
+    """The overlay drawn for the screen's size, None without one."""
+    width, height = state.width, state.height
+    match state.overlay:
+        case None:
+            return None
+        case Confirm() as confirm:
+            return confirm_piece(confirm, rows_of(state, confirm), width, height, look)
+        case StageMenu() as menu:
+            return stage_menu_piece(menu, width, height, look)
+        case Help():
+            return help_piece(state.view, width, height, look, is_readonly=state.is_readonly)
+        case Palette() as palette:
+            return palette_piece(state, palette, width, height, look)
+
+
+def rows_of(state: AppState, confirm: Confirm) -> Sequence[DialogRow]:
+    """The rows of a question; those of a quit follow the work."""
+    if confirm.on_yes is not Answer.QUIT:
+        return confirm.rows
+    return quit_rows(state.pipeline, state.training.tasks, is_exporting=state.is_exporting) or (
+        DialogRow(value="The work has ended meanwhile: nothing is stopped."),
+    )
+
+
+def overlay_hints(state: AppState) -> tuple[Hint, ...]:
+    """The footer's hints while an overlay is open."""
+    match state.overlay:
+        case Confirm() as confirm:
+            return (Hint(key="y", label=confirm.yes), Hint(key="n, Esc or Enter", label=confirm.no))
+        case StageMenu():
+            return (Hint(key="j/k", label="move"), Hint(key="Enter", label="run"), Hint(key="Esc", label="close"))
+        case Help():
+            return (Hint(key="Esc", label="close"),)
+        case Palette():
+            return (Hint(key="↑↓", label="move"), Hint(key="Enter", label="run"), Hint(key="Esc", label="close"))
+        case None:
+            return ()

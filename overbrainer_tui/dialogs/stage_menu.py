@@ -1,0 +1,32 @@
+"""How is the menu of stages drawn?"""
+
+from __future__ import annotations
+
+from overbrainer_tui.cells import BRIGHT, DIM, TEXT, Line, Row, Tone
+from overbrainer_tui.dialogs.box import boxed, centred
+from overbrainer_tui.look import Look
+from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pipeline_actions import MENU
+from overbrainer_tui.view_models.overlay import StageMenu
+
+TITLE = "Run on every topic"
+FOOT = "Enter runs, Esc closes"
+NAME_CELLS = 12
+WIDTH = 66
+
+
+def stage_menu_piece(menu: StageMenu, width: int, height: int, look: Look) -> Piece:
+    """The menu, centred."""
+    inside = [_entry(at, name, words, menu.index, look) for at, (name, words) in enumerate(MENU)]
+    empty = Line(WIDTH - 2).row()
+    return centred(boxed(TITLE, [empty, *inside, empty], WIDTH, look, foot=FOOT), WIDTH, width, height)
+
+
+def _entry(at: int, name: str, words: str, selected: int, look: Look) -> Row:
+    is_selected = at == selected
+    line = Line(WIDTH - 2, on="sel" if is_selected else "bg")
+    if is_selected:
+        line.put(0, look.glyphs.bar, Tone("accent", "", "sel"))
+    line.put(2, name, BRIGHT.over("sel") if is_selected else TEXT)
+    line.put(2 + NAME_CELLS, words, DIM.over("sel") if is_selected else DIM)
+    return line.row()

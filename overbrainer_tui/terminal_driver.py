@@ -1,0 +1,283 @@
+"""How does the app talk to the terminal without ever waiting for it?
+
+Output goes to standard output by a thread of its own: a terminal that stalls delays drawing and nothing else, one that
+falls far behind is repainted in full later. Input passes the filter of `terminal_input`. A failed read, a failed write
+and a closed input are told once. SIGTSTP gives the terminal back before the process stops, SIGCONT takes it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import sys
+import termios
+import threading
+import time
+import tty
+from codecs import getincrementaldecoder
+from collections.abc import Callable
+from typing import IO, Any, ClassVar
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
+
+from overbrainer_tui.terminal_input import ESC, InputFilter
+
+BACKLOG_CHARS = 1 << 20
+"""Characters that may wait for a slow terminal; beyond it what is drawn is dropped and repainted later."""
+
+LOOK_S = 0.1
+"""Seconds after which the input thread looks whether it shall end."""
+
+_TAKE = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?7l"
+"""Alternate screen, no cursor, bracketed paste, no wrapping."""
+
+_GIVE_BACK = "\x1b[0m\x1b[?7h\x1b[?2004l\x1b[?1049l\x1b[?25h"
+"""The reverse, in a shell's own colours."""
+
+
+class OutputThread(threading.Thread):
+    """Writes to the terminal; `write` never waits.
+
+    `on_broken` is called once when a write failed, `on_drained` after output had to be dropped and all else is written.
+    """
+
+    def __init__(self, file: IO[str], *, on_broken: Callable[[BaseException], None], on_drained: Callable[[], None]):
+        super().__init__(daemon=True, name="terminal-output")
+        self._file = file
+        self._on_broken = on_broken
+        self._on_drained = on_drained
+        self._ready = threading.Condition()
+        self._waiting: list[str] = []
+        self._waiting_chars = 0
+        self._has_dropped = False
+        self._is_stopping = False
+        self._is_broken = False
+
+    def write(self, text: str) -> None:
+        """Hand text over; dropped when the terminal is far behind or gone."""
+        with self._ready:
+            if self._is_broken:
+                return
+            if self._has_dropped or self._waiting_chars > BACKLOG_CHARS:
+                self._has_dropped = True
+                return
+            self._waiting.append(text)
+            self._waiting_chars += len(text)
+            self._ready.notify()
+
+    def isatty(self) -> bool:
+        """It stands for a terminal."""
+        return True
+
+    def fileno(self) -> int:
+        """The terminal's descriptor."""
+        return self._file.fileno()
+
+    def flush(self) -> None:
+        """Nothing to do: the thread flushes."""
+
+    def run(self) -> None:
+        """Write until stopped."""
+        while True:
+            with self._ready:
+                while not self._waiting and not self._is_stopping:
+                    self._ready.wait()
+                if not self._waiting:
+                    return
+                text, self._waiting, self._waiting_chars = "".join(self._waiting), [], 0
+            try:
+                self._file.write(text)
+                self._file.flush()
+            except (OSError, ValueError) as error:
+                self._break(error)
+                return
+            with self._ready:
+                is_drained = self._has_dropped and not self._waiting
+                self._has_dropped = self._has_dropped and not is_drained
+            if is_drained:
+                self._on_drained()
+
+    def _break(self, error: BaseException) -> None:
+        with self._ready:
+            self._is_broken = True
+            self._waiting.clear()
+        self._on_broken(error)
+
+    def stop(self) -> None:
+        """Write what waits, then end; a terminal that takes nothing is not waited for beyond a second."""
+        with self._ready:
+            self._is_stopping = True
+            self._has_dropped = False
+            self._ready.notify()
+        self.join(timeout=1.0)
+
+
+class TerminalDriver(LinuxDriver):
+    """The driver of the app; `on_broken` is told when the terminal failed, set before the app runs."""
+
+    on_broken: ClassVar[Callable[[BaseException], None] | None] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._screen: IO[str] = sys.__stdout__ or sys.__stderr__ or sys.stdout
+        self._output: OutputThread | None = None
+        self._is_suspended = False
+
+    def write(self, data: str) -> None:
+        """Write to the terminal, unless it was given back."""
+        if self._output is not None:
+            self._output.write(data)
+
+    def flush(self) -> None:
+        """Nothing to do: the thread flushes."""
+
+    def _get_terminal_size(self) -> tuple[int, int]:
+        """Columns and rows, by the terminal itself: a variable may be of another one."""
+        try:
+            columns, rows = os.get_terminal_size(self._screen.fileno())
+        except (OSError, ValueError):
+            return 80, 24
+        return columns or 80, rows or 24
+
+    # Taking and giving back
+
+    def start_application_mode(self) -> None:
+        """Take the terminal: raw, its other screen, no cursor. It is asked nothing."""
+        self._output = OutputThread(self._screen, on_broken=self._tell_broken, on_drained=self._repaint)
+        self._output.start()
+        signal.signal(signal.SIGWINCH, self._on_resize)
+        self.write(_TAKE)
+        self._make_raw()
+        self.exit_event.clear()
+        self._key_thread = threading.Thread(target=self._run_input_thread, name="terminal-input", daemon=True)
+        self._key_thread.start()
+        self._on_resize()
+
+    def _make_raw(self) -> None:
+        with contextlib.suppress(termios.error):
+            before = termios.tcgetattr(self.fileno)
+            if self.attrs_before is None:
+                self.attrs_before = before
+            raw = termios.tcgetattr(self.fileno)
+            raw[tty.LFLAG] = self._patch_lflag(raw[tty.LFLAG])
+            raw[tty.IFLAG] = self._patch_iflag(raw[tty.IFLAG])
+            raw[tty.CC][termios.VMIN] = 1
+            termios.tcsetattr(self.fileno, termios.TCSANOW, raw)
+
+    def _on_resize(self, *_: object) -> None:
+        size = Size(*self._get_terminal_size())
+        if not self._loop.is_closed():
+            self.send_message(events.Resize(size, size))
+
+    def disable_input(self) -> None:
+        """Stop reading."""
+        if self.exit_event.is_set() or self._key_thread is None:
+            return
+        self.exit_event.set()
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+        if self._key_thread is not threading.current_thread():
+            self._key_thread.join(timeout=1.0)
+        self._key_thread = None
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self.fileno, termios.TCIFLUSH)
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back as it was; repeating it does nothing."""
+        self.disable_input()
+        if self._output is None:
+            return
+        self.write(_GIVE_BACK)
+        if self.attrs_before is not None:
+            with contextlib.suppress(termios.error):
+                termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
+        self.close()
+
+    def close(self) -> None:
+        """Write what waits and stop writing."""
+        output, self._output = self._output, None
+        if output is not None:
+            output.stop()
+
+    # Stopping and going on
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Give the terminal back, then stop."""
+        if self._output is not None:
+            self._is_suspended = True
+            self.stop_application_mode()
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Take the terminal again, once this process is in the foreground."""
+        if not self._is_foreground():
+            return
+        if self._is_suspended:
+            self._is_suspended = False
+            self.start_application_mode()
+        elif self._output is not None:
+            # stopped by SIGSTOP: the screen was never left, but the shell wrote over it and set its own modes
+            self.write(_TAKE)
+            self._make_raw()
+        self._repaint()
+
+    def _is_foreground(self) -> bool:
+        try:
+            return os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except OSError:
+            return True
+
+    def _tell_broken(self, error: BaseException) -> None:
+        callback = type(self).on_broken
+        if callback is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(callback, error)
+
+    def _repaint(self) -> None:
+        """Draw everything again, from whichever thread."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(repaint, self._app)
+
+    # Input
+
+    def run_input_thread(self) -> None:
+        """Read keys until told to end; what the terminal answers and reports is taken out."""
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        parser = XTermParser()
+        typed = InputFilter()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                is_ready = selector.select(min(LOOK_S, typed.wait_s or LOOK_S))
+                now = time.monotonic()
+                if not is_ready:
+                    self._hand_over(parser, typed.idle(now))
+                    continue
+                try:
+                    read = os.read(self.fileno, 4096)
+                except OSError as error:
+                    self._tell_broken(error)
+                    return
+                if not read:
+                    self._tell_broken(EOFError("the terminal's input was closed"))
+                    return
+                self._hand_over(parser, typed.feed(decode(read), now))
+
+    def _hand_over(self, parser: XTermParser, pieces: Any) -> None:
+        for piece in pieces:
+            if piece == ESC:
+                self.process_message(events.Key("escape", ESC))
+                continue
+            for event in parser.feed(piece):
+                self.process_message(event)
+        for event in parser.tick():
+            self.process_message(event)
+
+
+def repaint(app: Any) -> None:
+    """Draw the whole screen again, as if nothing had been drawn before."""
+    if app.is_running and app.screen_stack:
+        app.screen.refresh(layout=True)
