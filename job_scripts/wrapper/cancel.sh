@@ -24,7 +24,10 @@ ob_stop_container() {
 ob_wait_gone() {
     ob_left=$2
     # Most jobs end at once; a sleep that takes no fractions fails at once instead.
-    sleep 0.1 2>/dev/null || :
+    for ob_quick in 0.05 0.1 0.1 0.2; do
+        ob_group_lives "$1" || return 0
+        sleep "$ob_quick" 2>/dev/null || break
+    done
     while ob_group_lives "$1"; do
         [ "$ob_left" -gt 0 ] || return 1
         ob_left=$((ob_left - 1))
