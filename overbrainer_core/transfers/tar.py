@@ -7,6 +7,7 @@ bring are refused, each named. A link that stays inside is kept, any other is le
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import tarfile
@@ -55,30 +56,84 @@ def write_archive(
         TransferError: a file cannot be read.
         BrokenPipeError: the reader is gone.
     """
-    with tarfile.open(fileobj=sink, mode="w|", bufsize=_BLOCK_BYTES, format=tarfile.GNU_FORMAT) as archive:
-        archive.copybufsize = _BLOCK_BYTES  # type: ignore[attr-defined]  # a documented argument the stubs leave out
-        for file in walk_entries(directory, entries, exclude):
-            _add(archive, file, check=check)
+    writer = _BlockWriter(sink)
+    # Only asked for the members' headers: it knows which names are hard links of one another.
+    headers = tarfile.TarFile(fileobj=io.BytesIO(), mode="w", format=tarfile.GNU_FORMAT)
+    for file in walk_entries(directory, entries, exclude):
+        if file.is_regular or file.is_directory or file.is_link:
+            _add(writer, headers, file, check=check)
+    writer.put(bytes(2 * tarfile.BLOCKSIZE))
+    writer.flush()
 
 
-def _add(archive: tarfile.TarFile, file: TreeFile, *, check: Callable[[], None] | None) -> None:
-    if not (file.is_regular or file.is_directory or file.is_link):
+def _add(writer: _BlockWriter, headers: tarfile.TarFile, file: TreeFile, *, check: Callable[[], None] | None) -> None:
+    try:
+        member = headers.gettarinfo(file.path, arcname=file.name)
+    except OSError as error:
+        raise _unreadable(file) from error
+    # The receiver owns what it gets, whoever owned it here.
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    if not member.isreg():
+        writer.put(member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape"))
         return
     try:
-        member = archive.gettarinfo(file.path, arcname=file.name)
-        # The receiver owns what it gets, whoever owned it here.
-        member.uid = member.gid = 0
-        member.uname = member.gname = ""
-        if member.isreg():
-            descriptor = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb", buffering=0) as handle:
-                archive.addfile(member, cast("IO[bytes]", _CheckedReader(handle, check)))  # only read is used
-        else:
-            archive.addfile(member)
-    except BrokenPipeError:
-        raise
+        descriptor = os.open(file.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise TransferError("archive", f"cannot read {escape_controls(str(file.path))}") from error
+        raise _unreadable(file) from error
+    with open(descriptor, "rb", buffering=0) as handle:
+        writer.put(member.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape"))
+        missing = member.size
+        while missing > 0:
+            block = _read_block(handle, min(missing, writer.room), file)
+            missing -= len(block)
+            writer.put(block)
+            if check is not None:
+                check()
+        writer.put(bytes(-member.size % tarfile.BLOCKSIZE))
+
+
+def _read_block(handle: IO[bytes], size: int, file: TreeFile) -> bytes:
+    """At most `size` bytes; a file that lost its end meanwhile cannot be archived."""
+    try:
+        block = handle.read(size)
+        if not block:
+            raise OSError(5, "it became shorter while it was read")
+    except OSError as error:
+        raise _unreadable(file) from error
+    return block
+
+
+def _unreadable(file: TreeFile) -> TransferError:
+    return TransferError("archive", f"cannot read {escape_controls(str(file.path))}")
+
+
+class _BlockWriter:
+    """Gives a sink large blocks, however small the parts are."""
+
+    def __init__(self, sink: IO[bytes]) -> None:
+        self._sink = sink
+        self._parts: list[bytes] = []
+        self._pending = 0
+
+    @property
+    def room(self) -> int:
+        """Bytes missing to a whole block."""
+        return _BLOCK_BYTES - self._pending
+
+    def put(self, part: bytes) -> None:
+        """Write the part, or keep it until there is a whole block."""
+        self._parts.append(part)
+        self._pending += len(part)
+        if self._pending >= _BLOCK_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was kept."""
+        block = b"".join(self._parts)
+        self._parts, self._pending = [], 0
+        while block:
+            block = block[self._sink.write(block) :]
 
 
 class _CheckedReader:

@@ -8,9 +8,11 @@ import shutil
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import IO, cast
 
 import pytest
 
+from overbrainer_core.errors import describe
 from overbrainer_core.transfers.manifest import build_manifest
 from overbrainer_core.transfers.tar import TruncatedArchiveError, extract_archive, write_archive
 from overbrainer_core.transfers.tree import TransferError
@@ -224,3 +226,50 @@ def test_exclusions_leave_names_out_at_any_depth(tree: Path) -> None:
     assert "output/sub/checkpoint-4" not in names
     assert "output/-rf" not in names
     assert "output/sub/run.sh" in names
+
+
+class Sink(io.RawIOBase):
+    """A sink that takes a part of what it is given, and counts."""
+
+    def __init__(self) -> None:
+        self.content = b""
+        self.sizes: list[int] = []
+
+    def write(self, block: bytes) -> int:  # type: ignore[override]  # only bytes are written
+        """Take a part of the block."""
+        taken = max(len(block) * 2 // 3, 1)
+        self.content += block[:taken]
+        self.sizes.append(len(block))
+        return taken
+
+
+def test_a_sink_that_takes_a_part_gets_the_rest_and_small_files_come_in_large_blocks(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(600):
+        (source / f"{number:03}").write_bytes(b"x" * number)
+    sink = Sink()
+    write_archive(cast("IO[bytes]", sink), source, ["."])
+    assert sum(size > 1 << 17 for size in sink.sizes) >= 2
+    assert len(sink.sizes) < 60
+    extract_archive(io.BytesIO(sink.content), tmp_path / "here")
+    assert build_manifest(tmp_path / "here", ["."]) == build_manifest(source, ["."])
+
+
+def test_a_file_that_loses_its_end_while_it_is_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(bytes(1 << 20))
+
+    def shorten() -> None:
+        os.truncate(path, 10)
+
+    with pytest.raises(TransferError, match=r"^archive failed: cannot read .*/log$") as caught:
+        write_archive(io.BytesIO(), tmp_path, ["log"], check=shorten)
+    assert "it became shorter" in describe(caught.value)
+
+
+@pytest.mark.parametrize("size", [0, 1, 511, 512, 513, (1 << 18) - 512, 1 << 18, (1 << 18) + 1, 3 << 18])
+def test_any_size_arrives_whole(size: int, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(os.urandom(size))
+    extract_archive(Dribble(written(tmp_path, "f"), step=100_000), tmp_path / "here")
+    assert (tmp_path / "here" / "f").read_bytes() == (tmp_path / "f").read_bytes()
