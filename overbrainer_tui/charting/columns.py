@@ -1,0 +1,92 @@
+"""How does a series of any length become one column of values per dot column of a plot?
+
+Linear in the points: each falls into the bucket of its dot column, which keeps first, lowest, highest and last. What
+follows costs as much as the screen is wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from overbrainer_tui.charting.scales import XScale
+
+
+@dataclass(slots=True)
+class Column:
+    """The values of one dot column."""
+
+    first: float
+    low: float
+    high: float
+    last: float
+    total: float
+    count: int
+
+    @property
+    def mean(self) -> float:
+        """The average of the values."""
+        return self.total / self.count
+
+
+def columns_of(steps: Sequence[int], values: Sequence[float], scale: XScale) -> dict[int, Column]:
+    """The occupied dot columns, ascending; values that are not finite give none."""
+    columns: dict[int, Column] = {}
+    for step, value in zip(steps, values, strict=True):
+        if not math.isfinite(value) or not scale.start <= step <= scale.end:
+            continue
+        dot = scale.dot(step)
+        column = columns.get(dot)
+        if column is None:
+            columns[dot] = Column(value, value, value, value, value, 1)
+            continue
+        column.low = min(column.low, value)
+        column.high = max(column.high, value)
+        column.last = value
+        column.total += value
+        column.count += 1
+    return dict(sorted(columns.items()))
+
+
+def smoothed(columns: dict[int, Column]) -> dict[int, float]:
+    """An exponential mean of the columns' averages, run forwards and back, so that it does not lag.
+
+    Weights fall with the distance in columns; the reach grows with the number of columns, few points stay as they are.
+    What the mean left over is smoothed once more and added, so that the ends are not pulled inwards.
+    """
+    dots = list(columns)
+    values = [column.mean for column in columns.values()]
+    if len(values) < 8:
+        return dict(zip(dots, values, strict=True))
+    reach = max(2.0, len(values) / REACH_PART) * (dots[-1] - dots[0]) / (len(dots) - 1)
+    means = _two_sided(dots, values, reach)
+    rest = _two_sided(dots, [value - mean for value, mean in zip(values, means, strict=True)], reach)
+    return {dot: mean + left for dot, mean, left in zip(dots, means, rest, strict=True)}
+
+
+REACH_PART = 20
+"""The weights fall to a third over this part of the columns."""
+
+
+def _two_sided(dots: Sequence[int], values: Sequence[float], reach: float) -> list[float]:
+    """The mean of all values, weighted by distance in columns."""
+    forward = _decayed(dots, values, reach)
+    backward = _decayed([-dot for dot in reversed(dots)], values[::-1], reach)[::-1]
+    # Both passes hold the value itself once.
+    return [
+        (ahead[0] + behind[0] - value) / (ahead[1] + behind[1] - 1)
+        for value, ahead, behind in zip(values, forward, backward, strict=True)
+    ]
+
+
+def _decayed(dots: Sequence[int], values: Sequence[float], reach: float) -> list[tuple[float, float]]:
+    """Weighted sums and weights of everything up to each column."""
+    sums: list[tuple[float, float]] = []
+    total = weight = 0.0
+    before = dots[0]
+    for dot, value in zip(dots, values, strict=True):
+        decay = math.exp((before - dot) / reach)
+        total, weight, before = total * decay + value, weight * decay + 1, dot
+        sums.append((total, weight))
+    return sums
