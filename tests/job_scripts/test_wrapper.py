@@ -256,7 +256,8 @@ def test_a_child_that_outlives_its_job_is_told_with_the_result(shell: Shell, tmp
 
 @every_shell
 def test_a_cancel_ends_a_willing_job_at_once(shell: Shell, tmp_path: Path, desk: JobDesk) -> None:
-    child = desk.start(shell, tmp_path, "sleep 60 & sleep 60; wait")
+    child = desk.start(shell, tmp_path, "sleep 60 & touch ready; sleep 60; wait")
+    eventually((tmp_path / "ready").exists)
     running = subprocess.Popen([*shell, "-c", cancel_script(handle(tmp_path, child.pid), QUICK)])
     child.wait()
     assert running.wait() == 0
