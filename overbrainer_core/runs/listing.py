@@ -18,8 +18,8 @@ from overbrainer_core.runs.store import nested_counts
 from overbrainer_core.text import escape_controls
 from overbrainer_core.training.metrics import MetricsSummary, read_latest
 
-LINE_TAIL_BYTES = 4096
-"""Bytes read of a metrics file for one line of the listing: the last training steps."""
+LINE_TAIL_BYTES = 1024
+"""Bytes read of a metrics file for one line of the listing: the last few steps."""
 
 DOCUMENT_TAIL_BYTES = 65536
 """Bytes read of a metrics file for the document: far enough back for the last evaluation."""

@@ -1,0 +1,67 @@
+"""Which runs does a project hold, and what was made of each? Reads local files only."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from overbrainer_core.errors import OverbrainerError
+from overbrainer_core.files import FileAccessError
+from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.runs.ids import is_run_id
+from overbrainer_core.runs.record import FILE_NAME, RunRecord, load_run
+
+_log = logging.getLogger("overbrainer.runs")
+
+
+def list_runs(paths: ProjectPaths) -> list[RunRecord]:
+    """The records of the project, oldest creation first; unreadable ones are skipped with a warning.
+
+    Raises:
+        FileAccessError: the directory of runs cannot be listed.
+    """
+    records: list[RunRecord] = []
+    for run_id in run_ids(paths):
+        try:
+            records.append(load_run(paths, run_id))
+        except OverbrainerError as error:
+            _log.warning("skipping unreadable run record for %s: %s", run_id, error)
+    return sorted(records, key=lambda record: (record.created, record.id))
+
+
+def run_ids(paths: ProjectPaths) -> list[str]:
+    """IDs of the directories that hold a record, sorted by ID; none when there is no directory of runs.
+
+    Raises:
+        FileAccessError: the directory of runs cannot be listed.
+    """
+    try:
+        with os.scandir(paths.runs) as entries:
+            names = [entry.name for entry in entries if is_run_id(entry.name) and entry.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise FileAccessError(paths.runs) from error
+    runs = str(paths.runs)
+    return sorted(name for name in names if os.path.lexists(f"{runs}/{name}/{FILE_NAME}"))
+
+
+def newest_run(paths: ProjectPaths) -> RunRecord | None:
+    """The run created last, if there is one."""
+    records = list_runs(paths)
+    return records[-1] if records else None
+
+
+def nested_counts(paths: ProjectPaths, run_id: str) -> tuple[int, int]:
+    """How many exports and compares the run directory holds."""
+    directory = paths.run(run_id)
+    return _directories(directory / "exports"), _directories(directory / "compares")
+
+
+def _directories(directory: Path) -> int:
+    try:
+        with os.scandir(directory) as entries:
+            return sum(1 for entry in entries if entry.is_dir())
+    except OSError:
+        return 0
