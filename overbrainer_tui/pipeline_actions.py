@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from overbrainer_core.values.stage import Stage
 from overbrainer_tui.effects import (
     Effect,
@@ -63,9 +65,9 @@ def run_command(state: AppState, command: str) -> list[Effect]:
     return effects
 
 
-def _start(state: AppState, command: str) -> tuple[int, list[Effect]]:
+def _start(state: AppState, command: str, *, later: Sequence[Stage] = ()) -> tuple[int, list[Effect]]:
     task = state.next_number()
-    state.pipeline.start(task, command, concurrency=state.project.concurrency)
+    state.pipeline.start(task, command, concurrency=state.project.concurrency, later=later)
     state.quit.take_up(command)
     return task, [*state.show(View.PIPELINE), RunStages(task=task, command=command)]
 
@@ -99,6 +101,7 @@ def start_auto(state: AppState, *, resume_from: str | None = None) -> list[Effec
     if refusal is not None:
         state.say(refusal, Level.WARNING)
         return []
+    state.pipeline.begin_afresh()
     state.chain = AutoChain(has_training=state.project.target is not None, resume_from=resume_from)
     return _run_link(state, state.chain)
 
@@ -113,7 +116,8 @@ def _run_link(state: AppState, chain: AutoChain) -> list[Effect]:
             state.ticket += 1
             effects = [PlanTraining(ticket=state.ticket, purpose=Purpose.CHAIN, resume_from=chain.resume_from)]
         case link:
-            chain.task, effects = _start(state, link)
+            later = [stage for stage in Stage if list(Stage).index(stage) > list(Stage).index(Stage(link))]
+            chain.task, effects = _start(state, link, later=later)
     state.pipeline.chain = chain.links()
     return effects
 

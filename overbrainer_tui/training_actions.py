@@ -28,7 +28,7 @@ from overbrainer_tui.state import AppState, View
 from overbrainer_tui.view_models.overlay import Answer, Confirm, DialogRow, RowTone
 from overbrainer_tui.view_models.quit import QuitPhase
 from overbrainer_tui.view_models.run_tasks import RunTask, RunTaskKind
-from overbrainer_tui.view_models.snapshots import Level
+from overbrainer_tui.view_models.snapshots import Level, MessageRow
 from overbrainer_tui.view_models.start import plan_rows
 
 READONLY = "refused: opened with --readonly"
@@ -318,11 +318,15 @@ def plan_refused(state: AppState, outcome: PlanRefused) -> list[Effect]:
 def run_reported(state: AppState, outcome: RunReported) -> list[Effect]:
     """A run's task has something to say."""
     task = state.training.tasks.get(outcome.task)
-    if task is None or task.run_id is None:
+    if task is None:
         return []
-    state.training.track(task.run_id).report(outcome.text, state.now, outcome.level)
+    line = MessageRow(time=state.now, text=outcome.text, level=outcome.level)
+    if task.run_id is None:
+        task.early.append(line)
+    else:
+        state.training.track(task.run_id).report(line)
     if state.quit.is_leaving:
-        state.quit.note(outcome.text, subject=task.run_id)
+        state.quit.note(outcome.text, subject=task.run_id or "")
     return []
 
 

@@ -8,7 +8,7 @@ settled or the task ends. The chain of auto mode is kept here too: it is the row
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from overbrainer_core.events.types import (
@@ -90,6 +90,7 @@ class PipelineModel:
     def __init__(self) -> None:
         self._rows = {stage: _Row(stage) for stage in Stage}
         self._results: dict[Stage, StageResult] = {}
+        self._reports: dict[Stage, tuple[str, SplitReport | None]] = {}
         self._errors: deque[ItemError] = deque(maxlen=ERRORS_KEPT)
         self._errors_total = 0
         self._concurrency = 1
@@ -103,11 +104,13 @@ class PipelineModel:
 
     # A task
 
-    def start(self, task: int, command: str, *, concurrency: int) -> None:
-        """A task begins: `command` is a stage's name or `run`."""
+    def start(self, task: int, command: str, *, concurrency: int, later: Sequence[Stage] = ()) -> None:
+        """A task begins: `command` is a stage's name or `run`; a chain will run the `later` stages after it."""
         if command == RUN:
-            self._rows = {stage: _Row(stage, Progress.PENDING) for stage in Stage}
-            self._results.clear()
+            self.begin_afresh()
+            later = tuple(Stage)
+        for stage in later:
+            self._rows[stage] = _Row(stage, Progress.PENDING)
         self.task = task
         self.command = command
         self.is_running = True
@@ -117,6 +120,12 @@ class PipelineModel:
         self._error = None
         self._lost = 0
         self._started.clear()
+
+    def begin_afresh(self) -> None:
+        """Every row is as if nothing had run: before `run` and before a chain."""
+        self._rows = {stage: _Row(stage) for stage in Stage}
+        self._results.clear()
+        self._reports.clear()
 
     def apply(self, task: int, event: Event) -> None:
         """Fold an event; those of another task are ignored, late ones of the last task still count."""
@@ -185,10 +194,14 @@ class PipelineModel:
         row.finished = max(row.finished, finished if row.total is None else min(finished, row.total))
 
     def report(self, task: int, stage: Stage, *, summary: str, split: SplitReport | None) -> None:
-        """The stage's line for the results, and what a split wrote."""
-        result = self._results.get(stage)
-        if task == self.task and result is not None:
-            self._results[stage] = replace(result, summary=summary, split=split or result.split)
+        """The stage's line for the results, and what a split wrote; its end may be folded only later."""
+        if task == self.task:
+            before = self._reports.get(stage)
+            self._reports[stage] = (summary, split or (before[1] if before is not None else None))
+
+    def _result(self, result: StageResult) -> StageResult:
+        summary, split = self._reports.get(result.stage, ("", None))
+        return replace(result, summary=summary, split=split)
 
     def end(self, task: int, error: str | None = None) -> None:
         """The task ended, by `error` unless None: nothing is in flight or retried any more."""
@@ -268,7 +281,7 @@ class PipelineModel:
             cost=spent if has_tokens or spent.usd is not None else None,
             errors=tuple(self._errors),
             errors_total=self._errors_total,
-            results=tuple(self._results[stage] for stage in Stage if stage in self._results),
+            results=tuple(self._result(self._results[stage]) for stage in Stage if stage in self._results),
             error=self._error,
             lost_events=self._lost,
             empty=_EMPTY if self.command is None and not self.chain else None,

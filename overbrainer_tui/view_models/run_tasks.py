@@ -7,8 +7,10 @@ begun is never cut; it is detached only once its job began.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+
+from overbrainer_tui.view_models.snapshots import MessageRow
 
 
 class RunTaskKind(StrEnum):
@@ -24,7 +26,8 @@ class RunTaskKind(StrEnum):
 class RunTask:
     """One task; `run_id` of a start is None until the run is created, `has_begun` from its job's first status on.
 
-    `is_leaving`: it was told to detach. `following` is the task that waits for this one to end.
+    `is_leaving`: it was told to detach. `following` is the task that waits for this one to end. `early` are lines that
+    it reported before its run was known.
     """
 
     number: int
@@ -34,6 +37,7 @@ class RunTask:
     has_begun: bool = False
     is_leaving: bool = False
     following: RunTaskKind | None = None
+    early: list[MessageRow] = field(default_factory=list)
 
     @property
     def is_starting(self) -> bool:

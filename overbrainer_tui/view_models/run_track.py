@@ -96,9 +96,9 @@ class RunTrack:
             self.data = data
         self.lost = 0
 
-    def report(self, text: str, at: datetime, level: Level) -> None:
+    def report(self, line: MessageRow) -> None:
         """The run's task reported a line."""
-        self._messages.append(MessageRow(time=at, text=text, level=level))
+        self._messages.append(line)
 
     def fail(self, text: str, at: datetime) -> None:
         """The run's task ended by an error."""

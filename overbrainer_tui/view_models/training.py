@@ -136,6 +136,9 @@ class TrainingModel:
                 owner = self.tasks.get(task)
                 if owner is not None:
                     owner.run_id = event.run_id
+                    for line in owner.early:
+                        self.track(event.run_id).report(line)
+                    owner.early.clear()
                 self.select(event.run_id)
             case RunWatched():
                 if event.job is None:

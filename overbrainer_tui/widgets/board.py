@@ -164,6 +164,8 @@ class Board(Widget, Generic[Shown], can_focus=False):
             if fresh:
                 self.mount(*fresh)
             if moved:
+                # the framework clears this cache for what is above a widget, not for the widget itself
+                self._clear_arrangement_cache()
                 self.refresh(layout=True)
 
     def _added(self, name: str, fresh: list[Canvas]) -> Canvas:

@@ -187,10 +187,10 @@ def test_a_stage_whose_start_was_lost_is_shown_running_and_gets_its_total_at_its
 
 def test_a_stage_s_summary_and_split_are_kept_with_its_result() -> None:
     model = running(started(SPLIT, 3), command="split")
-    model.apply(1, StageFinished(stage=SPLIT, stats=StageStats(done=3)))
     split = SplitReport(train=2, eval=1, orphaned=0)
     model.report(1, SPLIT, summary="split: 2 train, 1 eval", split=split)
     model.report(1, SPLIT, summary="split: 2 train, 1 eval", split=None)
+    model.apply(1, StageFinished(stage=SPLIT, stats=StageStats(done=3)))
     (result,) = model.snapshot().results
     assert (result.summary, result.split) == ("split: 2 train, 1 eval", split)
 
@@ -227,3 +227,12 @@ def test_nothing_ran_yet_names_the_keys() -> None:
 def test_an_id_is_shortened_to_its_ends() -> None:
     assert short_id("51aa0000ffff0c3e") == "51aa…0c3e"
     assert short_id("short") == "short"
+
+
+def test_a_chain_s_later_stages_are_pending_until_it_ends() -> None:
+    model = PipelineModel()
+    model.begin_afresh()
+    model.start(1, "answers", concurrency=1, later=[SPLIT])
+    assert row(model, SPLIT).progress is Progress.PENDING
+    model.end(1, "interrupted")
+    assert row(model, SPLIT).progress is Progress.ABSENT
