@@ -21,6 +21,9 @@ class RunTiming:
     poll_growth: float = 1.5
     """Factor from one wait to the next while nothing comes."""
 
+    local_watch_s: float = 0.2
+    """The wait between two looks at a local job's files: a line or the end cuts the wait for the next look short."""
+
     failures_allowed: int = 5
     """Failed looks in a row that only warn; the next one ends the follow."""
 

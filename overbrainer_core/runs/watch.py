@@ -27,7 +27,7 @@ from overbrainer_core.runs.stop import hold_to_request, read_proof
 from overbrainer_core.system.probe import ProbeState, machine_script, parse_probe
 from overbrainer_core.training.metrics import MetricsSummary, malformed_reason, parse_line, read_metrics_file
 from overbrainer_core.training.trainer import METRICS_FILE, TRAINING_ARTIFACTS
-from overbrainer_core.values.job import JobState
+from overbrainer_core.values.job import JobHandle, JobState
 from overbrainer_core.values.metric import TrainMetric
 
 BATCH_LINES = 512
@@ -154,6 +154,7 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
     told: JobState | None = None
     wait_s = timing.poll_first_s
     while True:
+        seen = _files_stamp(context, job)
         try:
             moved = await lines.read_new()
             state = await context.executor.status(job)
@@ -167,7 +168,7 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
         if state.has_ended:
             break
         wait_s = timing.poll_first_s if moved else wait_s
-        await asyncio.sleep(wait_s)
+        await _pause(context, job, wait_s, seen=seen)
         wait_s = timing.next_poll_s(wait_s)
     while True:
         try:
@@ -175,6 +176,34 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
             return state
         except OverbrainerError as error:
             await budget.spend(error)
+
+
+_FilesStamp = tuple[int, bool, bool]
+
+
+def _files_stamp(context: RunContext, job: JobHandle) -> _FilesStamp | None:
+    """What changes in a local run directory when there is something to see: lines, an end; None on another machine."""
+    if not context.is_local:
+        return None
+    directory = Path(job.directory)
+    try:
+        size = os.stat(directory / METRICS_FILE).st_size
+    except OSError:
+        size = 0
+    return size, os.path.lexists(directory / "exit_code"), os.path.lexists(directory / "cancelled")
+
+
+async def _pause(context: RunContext, job: JobHandle, seconds: float, *, seen: _FilesStamp | None) -> None:
+    """Wait until the next look is due, or until the files of a local job changed."""
+    if seen is None:
+        await asyncio.sleep(seconds)
+        return
+    step_s = context.timing.local_watch_s
+    while seconds > 0:
+        await asyncio.sleep(min(step_s, seconds))
+        seconds -= step_s
+        if _files_stamp(context, job) != seen:
+            return
 
 
 async def _sample_machine(context: RunContext, run_id: str, directory: str) -> None:

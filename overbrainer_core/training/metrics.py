@@ -208,14 +208,21 @@ def read_latest(path: Path, *, tail_bytes: int = TAIL_BYTES) -> MetricsSummary:
     """
     summary = MetricsSummary()
     try:
-        size = path.stat().st_size
+        descriptor = _nonblocking(str(path), os.O_RDONLY)
     except FileNotFoundError:
         return summary
     except OSError as error:
         raise FileAccessError(path) from error
-    lines = iter_metrics_file(path, start=max(size - tail_bytes, 0))
-    if size > tail_bytes:
-        next(lines, None)  # most likely the second half of a line
-    for line in lines:
-        summary.apply(line)
+    try:
+        size = os.fstat(descriptor).st_size
+        tail = os.pread(descriptor, tail_bytes, max(size - tail_bytes, 0))
+    except OSError as error:
+        raise FileAccessError(path) from error
+    finally:
+        os.close(descriptor)
+    lines = tail.replace(b"\r", b"\n").split(b"\n")
+    # the first is most likely the second half of a line, the last is not finished
+    for line in lines[1 if size > tail_bytes else 0 : -1]:
+        if line:
+            summary.apply(parse_line(line))
     return summary

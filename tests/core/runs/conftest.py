@@ -23,6 +23,7 @@ RUNNING = JobState(phase=JobPhase.RUNNING)
 FAST = RunTiming(
     poll_first_s=0.001,
     poll_max_s=0.004,
+    local_watch_s=0.001,
     foreign_request_s=0.005,
     proof_limit_s=0.03,
     end_limit_s=0.03,

@@ -1,0 +1,81 @@
+"""Is what a local target's job will run really there? Looked at before a run exists, so that a refusal leaves none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from overbrainer_core.aio.process import run_command
+from overbrainer_core.config.settings import LocalTarget
+from overbrainer_core.errors import TargetError
+
+
+class ProgramMissingError(TargetError):
+    """A program that the job needs is not on the target."""
+
+
+def venv_program(venv: str, program: str, environment: Mapping[str, str]) -> str:
+    """The path of a program of a venv, as the job's shell will see it: a leading `~/` is the home directory."""
+    directory = venv.rstrip("/") or "/"
+    if directory == "~" or directory.startswith("~/"):
+        directory = environment.get("HOME", "~") + directory[1:]
+    return f"{directory}/bin/{program}"
+
+
+def find_program(program: str, *, venv: str | None, environment: Mapping[str, str]) -> str | None:
+    """The program that the job will run, or None when there is none."""
+    if venv is None:
+        return shutil.which(program, path=environment.get("PATH", os.defpath))
+    path = venv_program(venv, program, environment)
+    return path if Path(path).is_absolute() and os.access(path, os.X_OK) and Path(path).is_file() else None
+
+
+def check_program(program: str, *, target: LocalTarget, environment: Mapping[str, str]) -> None:
+    """Refuse a native target that has no such program.
+
+    Raises:
+        ProgramMissingError: it is neither in the target's venv nor, without one, on PATH.
+    """
+    if find_program(program, venv=target.venv, environment=environment) is not None:
+        return
+    key = f"targets.{target.name}.venv"
+    if target.venv is None:
+        raise ProgramMissingError(
+            f"target `{target.name}` has no `{program}`: it is not on PATH; install it, or set {key}"
+        )
+    path = venv_program(target.venv, program, environment)
+    if not Path(path).is_absolute():
+        raise ProgramMissingError(
+            f"target `{target.name}` has no `{program}`: {path} is a relative path; write {key} from / or ~/"
+        )
+    raise ProgramMissingError(
+        f"target `{target.name}` has no `{program}`: {path} is not there or cannot be run; "
+        f"install it there, or set {key}"
+    )
+
+
+async def check_engine(target: LocalTarget, *, environment: Mapping[str, str], timeout_s: float) -> None:
+    """Refuse a container target whose engine is missing or does not answer.
+
+    Raises:
+        ProgramMissingError: the engine cannot be used.
+        TargetError: it does not answer.
+    """
+    engine = find_program(target.engine, venv=None, environment=environment)
+    if engine is None:
+        raise ProgramMissingError(
+            f"target `{target.name}` has no `{target.engine}`: it is not on PATH; install it, "
+            f"or set targets.{target.name}.runtime to native"
+        )
+    try:
+        result = await run_command([engine, "version"], env=environment, timeout_s=timeout_s)
+    except TimeoutError as error:
+        raise TargetError(f"target `{target.name}`: `{target.engine} version` gave no answer") from error
+    except OSError as error:
+        raise TargetError(f"target `{target.name}`: cannot run `{engine}`") from error
+    if result.exit_status != 0:
+        lines = result.stderr.decode("utf-8", errors="replace").strip().splitlines()
+        reason = lines[-1].strip() if lines else result.status_words
+        raise TargetError(f"target `{target.name}`: `{target.engine}` cannot be used: {reason}")
