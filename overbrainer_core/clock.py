@@ -50,7 +50,7 @@ class SystemClock:
 
 def rfc3339(moment: datetime) -> str:
     """The moment as `2026-09-22T14:30:05Z`, fractions of a second dropped."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime:
@@ -61,4 +61,4 @@ def parse_rfc3339(text: str) -> datetime:
     """
     if not _RFC3339.fullmatch(text):
         raise ValueError("not a UTC time of the form 2026-09-22T14:30:05Z")
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    return datetime.fromisoformat(text[:-1]).replace(tzinfo=UTC)

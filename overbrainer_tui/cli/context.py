@@ -173,8 +173,12 @@ def start_logging(options: Options, *, reads_env: bool) -> None:
     if reads_env:
         from overbrainer_core.config.env import read_environment  # listings read no `.env`
         from overbrainer_core.project.paths import ProjectPaths
+        from overbrainer_tui.cli.output import write_warning
 
-        text = read_environment(ProjectPaths(options.directory), options.environment).values.get("OVERBRAINER_LOG")
+        environment = read_environment(ProjectPaths(options.directory), options.environment)
+        for line in environment.warnings:
+            write_warning(line)
+        text = environment.values.get("OVERBRAINER_LOG")
     log_setup.log_to_stderr(text, color=options.has_color)
 
 

@@ -62,8 +62,7 @@ class _LazyGroup(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.message += _suggestion(args[0])
-            raise
+            raise click.UsageError(error.message + _suggestion(args[0]), ctx) from None
 
 
 def _suggestion(word: str) -> str:
@@ -138,7 +137,8 @@ def run(arguments: list[str]) -> int:
         silence_stdout()
         return ExitCode.SUCCESS
     except OverbrainerError as error:
-        write_error(f"error: {describe(error)}")
+        for line in f"error: {describe(error)}".split("\n"):  # several problems of the settings take a line each
+            write_error(line)
         return exit_code(error)
     except Exception as error:  # noqa: BLE001  # the command's entry: an unforeseen fault is one line too
         _keep_for_debugging()

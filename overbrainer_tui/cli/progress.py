@@ -25,7 +25,7 @@ from overbrainer_core.events.types import (
     StageFinished,
     StageStarted,
 )
-from overbrainer_core.training.phases import PhaseTracker
+from overbrainer_core.training.phases import PhaseKind, PhaseTracker
 from overbrainer_core.values.job import JobPhase
 from overbrainer_core.values.metric import TrainMetric
 from overbrainer_core.values.usage import add_costs
@@ -224,6 +224,8 @@ class Progress:
             return
         changed = key != run.phase
         run.phase, run.tenth = key, tenth
+        if key == PhaseKind.TRAINING:
+            return  # the evaluation's own line says that training goes on
         if changed or tenth > 0:
             _log.info("train: %s", phase.text)
 

@@ -60,7 +60,7 @@ def check(context: click.Context, resolve: bool) -> None:
     for line in report.deprecations(settings):
         write_warning(line)
     if options.json:
-        document = report.check_document(paths, settings, environment)
+        document = report.check_document(settings, environment)
         if resolve:
             run_async(report.resolve_all(settings, environment))
         write_json(document)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.text import escape_controls
 from overbrainer_tui.cli.context import HELP_NAMES, ListingCommand, SharedCommand, options_of, start_logging
 from overbrainer_tui.cli.output import write_error, write_json, write_lines
+
+if TYPE_CHECKING:
+    from overbrainer_core.history import HistoryEntry, Totals
 
 
 @click.group(context_settings=HELP_NAMES, no_args_is_help=True)
@@ -40,15 +47,14 @@ def list_command(context: click.Context, state: str | None, target: str | None, 
 @click.pass_context
 def logs_command(context: click.Context, run_id: str, tail: int | None) -> None:
     """Print a run's job.log, secrets masked, one line each."""
-    from overbrainer_core.runs.logs import log_lines
+    from overbrainer_core.runs.logs import NoLogError, log_lines
 
     options = options_of(context)
     start_logging(options, reads_env=False)
-    lines = log_lines(ProjectPaths(options.directory), run_id, tail=tail)
-    if lines is None:
-        write_error(f"runs: no job.log for run {run_id} yet")
-        return
-    write_lines(lines)
+    try:
+        write_lines(log_lines(ProjectPaths(options.directory), run_id, tail=tail))
+    except NoLogError as error:
+        write_error(f"runs: {error}")
 
 
 @click.command(cls=ListingCommand)
@@ -65,6 +71,33 @@ def history(context: click.Context, show_all: bool) -> None:
         write_error(f"history: {options.directory} is no project: it has no overbrainer.toml")
     entries = records.read_history(paths)
     if options.json:
-        write_json(records.entries_document(entries) if show_all else records.totals_document(entries))
+        write_json(_entries_document(entries) if show_all else _totals_document(entries))
+    elif show_all:
+        write_lines(records.entry_lines(entries, shown=escape_controls))
     else:
-        write_lines(records.entry_lines(entries) if show_all else records.total_lines(entries))
+        write_lines(records.history_lines(entries))
+
+
+def _entries_document(entries: Sequence[HistoryEntry]) -> dict[str, Any]:
+    from overbrainer_core.history import entry_document
+
+    return {"entries": [entry_document(entry) for entry in entries]}
+
+
+def _totals_document(entries: Sequence[HistoryEntry]) -> dict[str, Any]:
+    from overbrainer_core.history import total_of, totals_by_stage
+
+    stages = [{"stage": stage.value, **_totals(found)} for stage, found in totals_by_stage(entries).items()]
+    return {"stages": stages, "total": _totals(total_of(entries))}
+
+
+def _totals(found: Totals) -> dict[str, Any]:
+    return {
+        "runs": found.runs,
+        "done": found.done,
+        "failed": found.failed,
+        "input_tokens": found.usage.input_tokens,
+        "output_tokens": found.usage.output_tokens,
+        "cost_usd": found.cost,
+        "cost_partial": found.is_partial,
+    }

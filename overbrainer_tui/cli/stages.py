@@ -67,18 +67,18 @@ def run(context: click.Context) -> None:
 
 async def run_everything(session: Session, work: Work) -> dict[str, Any]:
     """The four stages, then a training run on the configured target; the document of `--json`."""
-    from overbrainer_core.flows.stages import reload_before, run_all  # the pipeline's libraries
+    from overbrainer_core.flows.stages import run_all  # the pipeline's libraries
     from overbrainer_core.flows.train import plan_start, start_run
     from overbrainer_tui.cli.train import run_document
 
     flow: dict[str, Any] = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
     outcomes = await run_all(session, **flow)
-    reload_before(session, report=work.report)
     document: dict[str, Any] = {"stages": [stage_document(outcome) for outcome in outcomes], "train": None}
     if session.settings.training is None:
-        work.report.note("no [training] section in overbrainer.toml: run stops after split")
         return document
     plan = await work.interrupt.race(plan_start(session))
+    for line in plan.warnings:
+        work.report.warn(line)
     record = await start_run(session, plan, **flow)
     document["train"] = run_document(session.paths, record)
     return document
@@ -88,17 +88,10 @@ def _run_stage(context: click.Context, stage: Stage, *, topic: str | None, force
     options = options_of(context)
 
     async def body(session: Session, work: Work) -> Sequence[StageOutcome]:
-        from overbrainer_core.flows.stages import run_stage_command  # the pipeline's libraries
+        from overbrainer_core.flows.stages import StageCommand  # the pipeline's libraries
 
-        return await run_stage_command(
-            session,
-            stage,
-            topic=topic,
-            force=force,
-            bus=work.bus,
-            report=work.report,
-            interrupt=work.interrupt,
-        )
+        async with StageCommand(session, bus=work.bus, report=work.report, interrupt=work.interrupt) as command:
+            return await command.run_chain(stage, topic=topic, force=force)
 
     outcomes = run_in_session(options, body)
     if options.json:
