@@ -5,26 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from overbrainer_core.values.completion import FinishReason, ReasoningKind
 from overbrainer_core.values.stage import Exclusion
-
-
-class FinishReason(StrEnum):
-    """Why a model stopped writing."""
-
-    STOP = "stop"
-    LENGTH = "length"
-    CONTENT_FILTER = "content_filter"
-    REFUSAL = "refusal"
-    OTHER = "other"
-
-
-class ReasoningKind(StrEnum):
-    """What a reply showed of the model's reasoning; only `raw` is what the model thought."""
-
-    RAW = "raw"
-    SUMMARY = "summary"
-    REDACTED = "redacted"
-    NONE = "none"
 
 
 class MessageRole(StrEnum):

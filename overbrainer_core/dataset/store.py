@@ -12,6 +12,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ from typing import BinaryIO, Generic, TypeVar
 from overbrainer_core.dataset import wire
 from overbrainer_core.dataset.records import Example, Question, Record, Rejected, RejectedSubtopic, Subtopic
 from overbrainer_core.errors import ProjectFileError
-from overbrainer_core.files import FileAccessError, UnsafePathError, replace_bytes
+from overbrainer_core.files import FileAccessError, UnsafePathError
 
 _log = logging.getLogger("overbrainer.dataset")
 _BOM = b"\xef\xbb\xbf"
@@ -70,23 +71,31 @@ def read_rejected(path: Path) -> list[Rejected]:
     return _read(path, wire.REJECTED)
 
 
+def each_answer(path: Path) -> Iterator[Example]:
+    """The examples one by one, strictly like `read_answers`: the file is never held as a whole."""
+    return _each(path, wire.EXAMPLES)
+
+
 def _read(path: Path, codec: wire.LineCodec[R]) -> list[R]:
+    return list(_each(path, codec))
+
+
+def _each(path: Path, codec: wire.LineCodec[R]) -> Iterator[R]:
     """Every record of a file.
 
     Raises:
         InvalidRecordError: a line is none.
         FileAccessError: the file cannot be read.
     """
-    found: list[R] = []
     for number, line, is_torn in data_lines(path):
         if is_torn:
             _log.warning("%s: the last line is torn and is left out", path)
             continue
         try:
-            found.append(codec.decode(line))
+            record = codec.decode(line)
         except wire.InvalidLineError as error:
             raise InvalidRecordError(path, number) from error
-    return found
+        yield record
 
 
 def scan(path: Path, decode: Callable[[bytes], R]) -> tuple[list[R], list[LineProblem]]:
@@ -238,9 +247,30 @@ def _mend_tail(descriptor: int) -> None:
 
 
 def rewrite(path: Path, records: Iterable[Record]) -> None:
-    """Replace the file by these records; none gives an empty file.
+    """Replace the file by these records, in constant memory; none gives an empty file.
 
     Raises:
         FileAccessError: it cannot be written; the old content stays.
     """
-    replace_bytes(path, b"".join(map(encode_line, records)))
+    rewrite_lines(path, map(encode_line, records))
+
+
+def rewrite_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """`rewrite` with lines that are encoded already; a failure of whatever gives them leaves the old content too."""
+    scratch = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(scratch, "wb", opener=_without_links) as handle:
+            handle.writelines(lines)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(scratch, path)
+    except OSError as error:
+        raise FileAccessError(path) from error
+    finally:
+        with suppress(OSError):  # gone after the rename; a directory in its place is not ours
+            scratch.unlink(missing_ok=True)
+
+
+def _without_links(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from overbrainer_core.dataset import records
+from overbrainer_core.values.completion import FinishReason, ReasoningKind
 from overbrainer_core.values.stage import Exclusion
 
 T = TypeVar("T")
@@ -51,8 +52,8 @@ class _Meta(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     model: str
     input_tokens: _Count
     output_tokens: _Count
-    finish_reason: records.FinishReason
-    reasoning_kind: records.ReasoningKind
+    finish_reason: FinishReason
+    reasoning_kind: ReasoningKind
     excluded: Exclusion | None = None
 
 

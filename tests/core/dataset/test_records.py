@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from overbrainer_core.dataset.records import FinishReason, MessageRole, ReasoningKind
+from overbrainer_core.dataset.records import MessageRole
+from overbrainer_core.values.completion import FinishReason, ReasoningKind
 
 
 def test_the_words_of_a_record_are_those_of_the_files() -> None:

@@ -10,11 +10,9 @@ import pytest
 from overbrainer_core.dataset.records import (
     AnswerMeta,
     Example,
-    FinishReason,
     Message,
     MessageRole,
     Question,
-    ReasoningKind,
     Rejected,
     RejectedQuestion,
     RejectedSubtopic,
@@ -34,6 +32,7 @@ from overbrainer_core.dataset.store import (
 from overbrainer_core.dataset.wire import SUBTOPICS
 from overbrainer_core.errors import describe
 from overbrainer_core.files import FileAccessError, UnsafePathError
+from overbrainer_core.values.completion import FinishReason, ReasoningKind
 from overbrainer_core.values.stage import Exclusion
 
 SUBTOPIC = Subtopic(id="58bdc0d8c84e2956d1ae19aba990a1af", topic="tea", name="Brewing temperature")
