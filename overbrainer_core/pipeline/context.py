@@ -1,0 +1,42 @@
+"""What is a stage given to work with?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from overbrainer_core.config.settings import Settings, Topic
+from overbrainer_core.llm.client import LlmClient
+from overbrainer_core.pipeline.prompts import Prompts
+from overbrainer_core.pipeline.stage import StageModelAccess, StageProgress
+from overbrainer_core.project.paths import ProjectPaths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageContext:
+    """One execution of a stage; `topic` limits it to that topic, `force` drops what the selected topics had.
+
+    `model` and `prompts` are None for split, which asks nobody; `embedder` is set when questions are compared by
+    meaning too; `warn` takes a line for the person.
+    """
+
+    paths: ProjectPaths
+    settings: Settings
+    progress: StageProgress
+    warn: Callable[[str], None]
+    topic: str | None = None
+    force: bool = False
+    model: StageModelAccess | None = None
+    prompts: Prompts | None = None
+    embedder: LlmClient | None = None
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """The selected topics in the order of the settings."""
+        return tuple(topic for topic in self.settings.topics if self.topic in (None, topic.name))
+
+    def asking(self) -> tuple[StageModelAccess, Prompts]:
+        """The model and the prompts of a stage that asks."""
+        if self.model is None or self.prompts is None:
+            raise AssertionError("a stage that asks a model needs one, and prompts")
+        return self.model, self.prompts
