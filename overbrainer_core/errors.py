@@ -20,13 +20,36 @@ OverbrainerError
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 
 class OverbrainerError(Exception):
     """Root of every error that overbrainer raises on purpose; its text is one line without a final stop."""
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one setting: its dotted key (empty for the whole file) and the reason, never the value."""
+
+    path: str
+    reason: str
+    line: str = ""
+    """The whole line where it is not `path: reason`."""
+
+    def __str__(self) -> str:
+        return self.line or (f"{self.path}: {self.reason}" if self.path else self.reason)
+
+
 class ConfigError(OverbrainerError):
-    """The settings, the `.env` file or the set-up of a project cannot be used."""
+    """The settings, the `.env` file or the set-up of a project cannot be used.
+
+    `problems` names each setting at fault; with more than one the text has a line for each.
+    """
+
+    def __init__(self, message: str, *, problems: Iterable[Problem] = ()) -> None:
+        self.problems = tuple(problems)
+        super().__init__(message)
 
 
 class ProjectFileError(OverbrainerError):
@@ -101,7 +124,9 @@ def describe(error: BaseException) -> str:
 
 
 def _own_text(error: BaseException) -> str:
-    """The error's own words on one line; an OS error without its number and path."""
+    """The error's own words on one line, but for the problems of settings; an OS error without its number and path."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, ConfigError) and error.problems:
+        return str(error)
     return " ".join(str(error).split()) or type(error).__name__

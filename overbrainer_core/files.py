@@ -6,6 +6,7 @@ writes over anything. State files are opened with `open_state`, which refuses li
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterator
@@ -29,6 +30,13 @@ class FileAccessError(ProjectFileError):
         super().__init__(f"cannot access {path}")
 
 
+class FileTooLargeError(ProjectFileError):
+    """A file holds more than its reader takes."""
+
+    def __init__(self, path: Path | str, limit: int) -> None:
+        super().__init__(f"cannot read {path}: it holds more than {limit} bytes")
+
+
 def replace_bytes(path: Path, content: bytes, *, temporary: Path | None = None, mode: int | None = None) -> None:
     """Replace the file as a whole: readers see the old or the new content, never a part.
 
@@ -48,7 +56,8 @@ def replace_bytes(path: Path, content: bytes, *, temporary: Path | None = None, 
             os.fsync(handle.fileno())
         os.replace(scratch, path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            scratch.unlink(missing_ok=True)
         raise FileAccessError(path) from error
 
 
@@ -110,11 +119,12 @@ def open_state(path: Path, flags: int, *, mode: int = 0o666) -> int:
     return descriptor
 
 
-def read_regular(path: Path) -> bytes:
+def read_regular(path: Path, *, limit: int | None = None) -> bytes:
     """The content of a regular file; devices, FIFOs and sockets are refused, not read for ever.
 
     Raises:
         UnsafePathError: it is no regular file.
+        FileTooLargeError: it holds more than `limit` bytes.
         OSError: it cannot be read.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -124,7 +134,12 @@ def read_regular(path: Path) -> bytes:
             raise IsADirectoryError(21, os.strerror(21), str(path))
         if not stat.S_ISREG(mode):
             raise UnsafePathError(path, what="file")
-        return handle.read()
+        if limit is None:
+            return handle.read()
+        content = handle.read(limit + 1)
+        if len(content) > limit:
+            raise FileTooLargeError(path, limit)
+        return content
 
 
 def jsonl_lines(content: bytes) -> Iterator[tuple[int, bytes]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 DEFAULT_IMAGE = (
@@ -15,6 +16,54 @@ DEFAULT_IMAGE = (
     "@sha256:d08da8a5dd2b3223a49fb25cdadd85bdf0c5acee9c5de223bf6ab10d0b511e14"
 )
 """Image of a docker or podman job that names none, pinned by digest (Axolotl 0.21 for CUDA 13)."""
+
+DEFAULT_POD_IMAGE = (
+    "axolotlai/axolotl-cloud-term:0.21.0-py3.12-cu130-2.14.1"
+    "@sha256:6dd02035f432a81725fc7405a525f6539a7bc9e40ac91702188170800b4415c1"
+)
+"""Image of a pod that names none, pinned by digest."""
+
+RUNPOD_DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {
+        "gpu_types": (),
+        "min_vram_gb": None,
+        "max_price_per_hour": None,
+        "gpu_count": 1,
+        "image": DEFAULT_POD_IMAGE,
+        "venv": "/workspace/axolotl-venv",
+        "container_disk_gb": 50,
+        "max_hours": 0.0,
+        "max_cost_usd": None,
+        "boot_grace_minutes": 30,
+        "retrieve_grace_minutes": 60,
+        "data_center_ids": (),
+        "network_volume_id": None,
+        "max_volume_gb": None,
+        "ssh_client": "builtin",
+    }
+)
+"""Values of a `runpod` target that sets nothing; `gpu_types` and `max_hours` are always set."""
+
+TABLE_DEFAULTS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "export": {"after_training": False, "quantize": "Q4_K_M", "ollama_name": None},
+        "hub": {"repo": None, "private": True, "after_training": False, "base_url": "https://huggingface.co"},
+        "compare": {
+            "parent_price_in": None,
+            "parent_price_out": None,
+            "child_price_per_hour": None,
+            "max_tokens": 4096,
+            "temperature": 0.0,
+            "server_start_secs": 300,
+            "image": None,
+            "judge_orders": "one",
+            "server": "release",
+        },
+        "metrics": {"listen": None},
+        "runpod": {"api_key": None, "base_url": "https://api.runpod.io/v2"},
+    }
+)
+"""Values of the tables in `Settings.tables` that set nothing."""
 
 
 class SecretText:
@@ -176,7 +225,9 @@ class Settings:
     """The effective settings of a project.
 
     `topics` in file order; `providers` and `targets` by name. `tables` holds the checked values of the tables that have
-    no class of their own yet (`export`, `hub`, `compare`, `metrics`, `runpod`).
+    no class of their own (`export`, `hub`, `compare`, `metrics`, `runpod`), defaults applied, each always there.
+    `file_keys` are the dotted keys and tables that stand in the file, `standard_variables` the secrets (by dotted key)
+    that come from a variable of other programs, such as `HF_TOKEN`.
     """
 
     project_name: str
@@ -188,6 +239,9 @@ class Settings:
     targets: Mapping[str, Target] = field(default_factory=dict)
     hf_token: SecretText | None = None
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    log: str | None = None
+    file_keys: frozenset[str] = frozenset()
+    standard_variables: Mapping[str, str] = field(default_factory=dict)
 
     def topic(self, name: str) -> Topic | None:
         """The topic of that name, if configured."""
