@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from overbrainer_tui.charting.scales import XScale
+from overbrainer_tui.charting.scales import XScale, held
 
 
 @dataclass(slots=True)
@@ -36,7 +36,7 @@ def columns_of(steps: Sequence[int], values: Sequence[float], scale: XScale) -> 
     for step, value in zip(steps, values, strict=True):
         if not math.isfinite(value) or not scale.start <= step <= scale.end:
             continue
-        dot = scale.dot(step)
+        dot, value = scale.dot(step), held(value)
         column = columns.get(dot)
         if column is None:
             columns[dot] = Column(value, value, value, value, value, 1)

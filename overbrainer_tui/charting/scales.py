@@ -12,6 +12,9 @@ from dataclasses import dataclass
 LOG_RATIO = 2
 """Largest over smallest value from which a positive range is drawn logarithmically."""
 
+LIMIT = 1e100
+"""Size at which values are held, so that no sum or range of them overflows."""
+
 PADDING = 0.05
 """Part of the range left free at both ends of the y axis."""
 
@@ -91,20 +94,26 @@ class YScale:
         return self.dot(value) // 4
 
     def _share(self, value: float) -> float:
+        value = max(self.low, min(self.high, value))
         if self.is_log:
             low, high = math.log(self.low), math.log(self.high)
-            return (math.log(max(value, self.low)) - low) / (high - low)
+            return (math.log(value) - low) / (high - low)
         return (value - self.low) / (self.high - self.low)
+
+
+def held(value: float) -> float:
+    """The value, held at the largest size that is drawn."""
+    return max(-LIMIT, min(LIMIT, value))
 
 
 def y_scale(values: Sequence[float], rows: int) -> YScale:
     """The scale of values: logarithmic when they allow it, padded; 0 to 1 without any."""
     dots = max(4, 4 * rows)
-    finite = [value for value in values if math.isfinite(value)]
+    finite = [held(value) for value in values if math.isfinite(value)]
     if not finite:
         return YScale(0.0, 1.0, dots)
     low, high = min(finite), max(finite)
-    if low > 0 and high >= LOG_RATIO * low:
+    if low > 1 / LIMIT and high >= LOG_RATIO * low:
         factor = (high / low) ** PADDING
         return YScale(low / factor, high * factor, dots, is_log=True)
     pad = max((high - low) * PADDING, 0.01, abs(high) * 1e-6)

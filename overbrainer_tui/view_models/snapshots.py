@@ -394,5 +394,8 @@ LARGE_ROWS = 28
 
 
 def log_rows(height: int) -> int:
-    """Rows of log lines on a terminal of that height: without header, footer, title and the blank row under it."""
-    return max(1, height - 4 - (2 if height >= LARGE_ROWS else 0))
+    """Rows of log lines on a terminal of that height: without header, footer, title and blank rows.
+
+    A small terminal has one blank row, under the title; a large one has them above the title and below the lines.
+    """
+    return max(1, height - (5 if height >= LARGE_ROWS else 4))

@@ -109,6 +109,10 @@ class PipelineView(Board[PipelineShown]):
         bar.aim(row.ratio, now, jump=not self.look.has_easing or row.progress is not Progress.RUNNING)
         return bar.at(now)
 
+    def is_waiting(self) -> bool:
+        """Whether a timer will draw again."""
+        return self._due is not None
+
     def _wait(self, *, is_moving: bool) -> None:
         if self._due is not None:
             self._due.stop()

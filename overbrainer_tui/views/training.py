@@ -82,6 +82,10 @@ class TrainingView(Board[TrainingShown]):
         self._chart = chart_pieces(chart, shape, self.look)
         return self._chart
 
+    def is_waiting(self) -> bool:
+        """Whether a timer will draw again."""
+        return self._due is not None
+
     def _wait(self, seconds: float | None) -> None:
         """Draw again after that time, or not by itself."""
         if self._due is not None:

@@ -70,7 +70,7 @@ def training_layout(shown: TrainingShown, width: int, height: int) -> TrainingLa
     is_large = height + 2 >= LARGE_ROWS
     is_wide, is_full = width >= WIDE_COLUMNS, width >= LARGE_COLUMNS
     top, bottom = (1, height - 1) if is_large else (0, height)
-    most = 5 if is_wide or is_large else 3
+    most = 5 if is_large else 3
     runs = max(1, min(most, len(shown.runs.rows)))
     rail = _rail_width(width) if is_wide else 0
     if rail and bottom - top - 1 - runs < MIN_ROWS_UNDER_RUNS:

@@ -91,6 +91,10 @@ class FooterBar(Board[FooterShown]):
             self._spinner.stop()
             self._spinner = None
 
+    def is_spinning(self) -> bool:
+        """Whether a timer moves the spinner."""
+        return self._spinner is not None
+
     def _spin(self) -> None:
         self._frame += 1
         canvas = self.canvas("spinner")
