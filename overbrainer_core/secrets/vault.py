@@ -7,7 +7,11 @@ exception of the HTTP library stays attached, since it holds the request.
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
+import socket
+import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,12 +137,21 @@ async def _body(response: httpx.Response) -> bytes:
 
 
 def _cause(error: BaseException) -> str:
-    """The cause in words: the operating system's when there is one."""
+    """The cause in words: the operating system's when there is one, without addresses."""
     current: BaseException | None = error
     while current is not None:
-        if isinstance(current, OSError) and current.strerror:
-            return current.strerror.lower()
-        current = current.__cause__ or current.__context__
+        if isinstance(current, ssl.SSLCertVerificationError):
+            return "its certificate is not trusted"
+        if isinstance(current, ssl.SSLError):
+            return "TLS failed"
+        if isinstance(current, socket.gaierror):
+            return "its host name cannot be resolved"
+        if isinstance(current, OSError) and current.errno is not None and current.errno in errno.errorcode:
+            return os.strerror(current.errno).lower()
+        if isinstance(current, BaseExceptionGroup):  # one for each address that was tried
+            current = current.exceptions[0]
+        else:
+            current = current.__cause__ or current.__context__
     if isinstance(error, httpx.TimeoutException):
         return "timed out"
     if isinstance(error, httpx.TooManyRedirects):

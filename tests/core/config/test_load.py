@@ -13,7 +13,7 @@ import pytest
 
 from overbrainer_core.assets import template
 from overbrainer_core.config.env import Environment, read_environment
-from overbrainer_core.config.load import load_settings, parse_settings
+from overbrainer_core.config.load import NO_PROJECT, load_settings, parse_settings
 from overbrainer_core.config.settings import RunpodTarget, Settings, SshTarget
 from overbrainer_core.errors import ConfigError, describe
 from overbrainer_core.project.paths import ProjectPaths
@@ -49,7 +49,7 @@ def test_a_byte_order_mark_and_carriage_returns_are_fine(paths: ProjectPaths, ba
 
 
 def test_a_missing_file_is_told_once(paths: ProjectPaths) -> None:
-    assert failure(paths) == f"cannot read {paths.config}: No such file or directory"
+    assert failure(paths) == f"cannot read {paths.config}: No such file or directory{NO_PROJECT}"
 
 
 def test_a_directory_a_fifo_and_bytes_that_are_not_utf8_are_refused(paths: ProjectPaths) -> None:
