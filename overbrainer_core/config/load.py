@@ -32,9 +32,12 @@ from overbrainer_core.config.settings import (
     Topic,
     Training,
 )
-from overbrainer_core.errors import ConfigError, Problem
+from overbrainer_core.errors import ConfigError, Problem, describe
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.secrets.standard import HF_TOKEN, RUNPOD_API_KEY, provider_variable
+
+NO_PROJECT = "; run `overbrainer init` to write a project here, or `overbrainer demo` to try one"
+"""What to do where there is no `overbrainer.toml`."""
 
 
 def load_settings(paths: ProjectPaths, environment: Environment) -> Settings:
@@ -46,7 +49,7 @@ def load_settings(paths: ProjectPaths, environment: Environment) -> Settings:
     try:
         text = read_text(paths.config, shown=str(paths.config))
     except FileNotFoundError as error:
-        raise ConfigError(f"cannot read {paths.config}") from error
+        raise ConfigError(f"cannot read {paths.config}: {describe(error)}{NO_PROJECT}") from error
     return parse_settings(text, environment)
 
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 
+from overbrainer_core.aio.beside import beside
 from overbrainer_core.events.types import (
     Event,
     ItemDone,
@@ -276,9 +277,5 @@ async def ticking(progress: Progress | None) -> AsyncIterator[None]:
             await asyncio.sleep(1.0)
             progress.tick()
 
-    async with asyncio.TaskGroup() as group:
-        ticker = group.create_task(tick(), name="progress")
-        try:
-            yield
-        finally:
-            ticker.cancel()
+    async with beside(tick()):
+        yield
