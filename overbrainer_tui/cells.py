@@ -204,5 +204,7 @@ def _merges(before: Span, span: Span) -> bool:
     if before.tone == span.tone:
         return True
     # A struck, reversed or underlined blank would be seen; every other blank shows its ground only.
-    is_seen = before.tone.weight in ("strike", "reverse") or before.tone.role in ("err", "err_word")
+    is_seen = any(
+        tone.weight in ("strike", "reverse") or tone.role in ("err", "err_word") for tone in (before.tone, span.tone)
+    )
     return before.tone.on == span.tone.on and not is_seen and span.text.isspace()

@@ -134,10 +134,11 @@ def write_export(paths: ProjectPaths, effect: ExportLogs) -> LogsExported:
     path: Path = paths.state / effect.name
     content = "".join(f"{line}\n" for line in effect.lines).encode("utf-8", "replace")
     try:
-        paths.state.mkdir(exist_ok=True)
+        if not paths.state.is_dir():
+            paths.state.mkdir()
+        if path.exists():
+            return LogsExported(name=effect.name, count=0, error=f"{effect.name} exists already; try again")
         create_exclusive(path, content)
-    except FileExistsError:
-        return LogsExported(name=effect.name, count=0, error=f"{effect.name} exists already; try again in a second")
     except (OSError, OverbrainerError) as error:
         return LogsExported(name=effect.name, count=0, error=describe(error))
     return LogsExported(name=effect.name, count=len(effect.lines))

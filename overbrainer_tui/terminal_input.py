@@ -19,8 +19,8 @@ HOLD_S = 0.08
 GIVE_UP_S = 0.5
 """Seconds after which an answer whose end never came is dropped."""
 
-LONGEST = 4096
-"""Characters after which an answer without an end is dropped."""
+LONGEST = 256
+"""Characters of an answer that are kept while its end is waited for: no key has as many."""
 
 PASTE_START = "\x1b[200~"
 PASTE_END = "\x1b[201~"
@@ -137,7 +137,8 @@ class InputFilter:
             # the answer broke off: what follows begins anew
             self._in, self._held = _In.ESC, ESC
             return ""
-        self._held += char
+        if len(self._held) <= LONGEST:
+            self._held += char
         if self._held == "\x1b[M":
             self._in, self._skip = _In.MOUSE, 3
             return ""
@@ -148,7 +149,7 @@ class InputFilter:
                 self._in = _In.PASTE
                 return sequence
             return sequence if _is_key(sequence) else ""
-        if not "\x20" <= char <= "\x3f" or len(self._held) > LONGEST:
+        if not "\x20" <= char <= "\x3f":
             self._reset()
         return ""
 
@@ -161,10 +162,6 @@ class InputFilter:
             # ESC that ends no string: the string broke off, and a sequence begins
             self._in, self._held = _In.ESC, ESC
             return self._after_esc(char)
-        else:
-            self._held += char
-            if len(self._held) > LONGEST:
-                self._reset()
         return ""
 
     def _in_paste(self, char: str) -> str:
@@ -177,6 +174,6 @@ class InputFilter:
 def _is_key(sequence: str) -> bool:
     """Whether a whole CSI sequence is a key."""
     body, final = sequence[2:-1], sequence[-1]
-    if final not in _KEY_FINALS or body[:1] in ("?", ">", "<", "="):
+    if len(sequence) > LONGEST or final not in _KEY_FINALS or body[:1] in ("?", ">", "<", "="):
         return False
     return all(char.isdigit() or char in ";:" for char in body)

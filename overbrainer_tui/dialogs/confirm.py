@@ -110,7 +110,7 @@ def _label_tone(row: DialogRow) -> Tone:
 
 
 def _answers(confirm: Confirm) -> Row:
-    """`y start   n cancel `, at the right."""
+    """`y start  n cancel `, at the right; the blank before `n` is part of its ground."""
     line = Line(INSIDE)
     end = INSIDE - PADDING
     default = f" n {confirm.no} "
@@ -119,7 +119,7 @@ def _answers(confirm: Confirm) -> Row:
     line.put(start + 1, "n", Tone("bright", "bold", "raised"))
     line.put(start + 2, f" {confirm.no} ", Tone("text", "", "raised"))
     yes = f"y {confirm.yes}"
-    at = start - 3 - cell_width(yes)
+    at = start - 2 - cell_width(yes)
     key = Tone("err", "bold") if confirm.is_destructive else Tone("accent_hi", "bold")
     line.put(at, "y", key)
     line.put(at + 1, f" {confirm.yes}", Tone("err_word", "bold") if confirm.is_destructive else TEXT)
