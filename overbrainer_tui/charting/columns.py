@@ -7,10 +7,10 @@ follows costs as much as the screen is wide.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from overbrainer_tui.charting.scales import XScale, held
+from overbrainer_tui.charting.scales import LIMIT, XScale, held
 
 
 @dataclass(slots=True)
@@ -33,20 +33,73 @@ class Column:
 def columns_of(steps: Sequence[int], values: Sequence[float], scale: XScale) -> dict[int, Column]:
     """The occupied dot columns, ascending; values that are not finite give none."""
     columns: dict[int, Column] = {}
-    for step, value in zip(steps, values, strict=True):
-        if not math.isfinite(value) or not scale.start <= step <= scale.end:
+    _fold(columns, zip(steps, values, strict=True), scale)
+    return dict(sorted(columns.items()))
+
+
+def _fold(columns: dict[int, Column], points: Iterable[tuple[int, float]], scale: XScale) -> None:
+    """Add points to columns. Written out: it runs once for every point of a run at every repaint."""
+    start, end = scale.start, scale.end
+    per_step, last_dot = (scale.dots - 1) / (end - start), scale.dots - 1
+    for step, point in points:
+        if not start <= step <= end:
             continue
-        dot, value = scale.dot(step), held(value)
+        value = point
+        if not -LIMIT <= point <= LIMIT:
+            if not math.isfinite(point):
+                continue
+            value = held(point)
+        dot = min(int((step - start) * per_step + 1e-9), last_dot)
         column = columns.get(dot)
         if column is None:
             columns[dot] = Column(value, value, value, value, value, 1)
             continue
-        column.low = min(column.low, value)
-        column.high = max(column.high, value)
+        if value < column.low:
+            column.low = value
+        elif value > column.high:
+            column.high = value
         column.last = value
         column.total += value
         column.count += 1
-    return dict(sorted(columns.items()))
+
+
+class KeptColumns:
+    """The columns of one growing series, kept between two repaints: only points that are new are looked at.
+
+    A series grows at its end and may change its last few points; anything else, another scale too, starts again.
+    """
+
+    _LOOSE_END = 8
+    """Points at the end that may still change."""
+
+    def __init__(self) -> None:
+        self._steps: tuple[int, ...] = ()
+        self._values: tuple[float, ...] = ()
+        self._scale: XScale | None = None
+        self._columns: dict[int, Column] = {}
+
+    def of(self, steps: tuple[int, ...], values: tuple[float, ...], scale: XScale) -> dict[int, Column]:
+        """The columns of the series, as `columns_of` gives them."""
+        kept = max(0, len(self._steps) - self._LOOSE_END)
+        grows = scale == self._scale and steps[:kept] == self._steps[:kept] and values[:kept] == self._values[:kept]
+        if not kept or not grows:
+            self._columns = columns_of(steps, values, scale)
+        elif steps is not self._steps or values is not self._values:
+            self._grow(steps, values, scale, kept)
+        self._steps, self._values, self._scale = steps, values, scale
+        return self._columns
+
+    def _grow(self, steps: tuple[int, ...], values: tuple[float, ...], scale: XScale, kept: int) -> None:
+        """Fold again from the first point of the last column that may have changed."""
+        if kept < len(steps):
+            dot = scale.dot(steps[kept])
+            while kept and scale.dot(steps[kept - 1]) == dot:
+                kept -= 1
+        else:
+            dot = scale.dots
+        columns = {at: column for at, column in self._columns.items() if at < dot}
+        _fold(columns, zip(steps[kept:], values[kept:], strict=True), scale)
+        self._columns = columns
 
 
 def smoothed(columns: dict[int, Column]) -> dict[int, float]:

@@ -36,8 +36,8 @@ class XScale:
 
     def dot(self, step: float) -> int:
         """The dot column of a step."""
-        share = (step - self.start) / (self.end - self.start)
-        return max(0, min(self.dots - 1, math.floor(share * (self.dots - 1) + 1e-9)))
+        per_step = (self.dots - 1) / (self.end - self.start)
+        return max(0, min(self.dots - 1, int((step - self.start) * per_step + 1e-9)))
 
     def cell(self, step: float) -> int:
         """The cell column of a step."""

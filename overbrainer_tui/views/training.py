@@ -19,7 +19,7 @@ from overbrainer_tui.themes.palette import StyleTable
 from overbrainer_tui.view_models.snapshots import SelectedRun, TrainingShown
 from overbrainer_tui.views.training_pieces import chart_input, training_layout, training_pieces
 from overbrainer_tui.widgets.board import Board, Clock
-from overbrainer_tui.widgets.charts import ChartInput, ChartShape, chart_pieces
+from overbrainer_tui.widgets.charts import ChartInput, ChartMemory, ChartShape, chart_pieces
 from overbrainer_tui.widgets.run_head import is_live
 
 _SMALLEST = 1 / 800
@@ -38,6 +38,7 @@ class TrainingView(Board[TrainingShown]):
         self._chart_key: tuple[object, ...] = ()
         self._chart: Sequence[Piece] = ()
         self._chart_at = float("-inf")
+        self._memory = ChartMemory()
         self._bar_run: str | None = None
         self._bar = Eased(_SMALLEST)
         self._pulse = 0
@@ -79,7 +80,7 @@ class TrainingView(Board[TrainingShown]):
             waits.append(wait)
             return self._chart
         self._chart_key, self._chart_at = key, now
-        self._chart = chart_pieces(chart, shape, self.look)
+        self._chart = chart_pieces(chart, shape, self.look, memory=self._memory)
         return self._chart
 
     def is_waiting(self) -> bool:

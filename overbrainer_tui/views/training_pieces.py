@@ -29,7 +29,7 @@ from overbrainer_tui.widgets.run_head import (
     tiles,
 )
 from overbrainer_tui.widgets.run_panels import messages_panel, run_panel
-from overbrainer_tui.widgets.runs_table import MARGIN, runs_table
+from overbrainer_tui.widgets.runs_table import EDGE, MARGIN, runs_table
 
 WIDE_COLUMNS = 120
 LARGE_COLUMNS = 160
@@ -168,8 +168,9 @@ def training_pieces(
     if shown.error is not None or shown.empty is not None or not shown.runs.rows:
         return _notice(shown, width, height, look)
     layout = training_layout(shown, width, height)
-    table = runs_table(shown.runs, layout.left_width + MARGIN, layout.visible_runs, look)
-    pieces = [Piece(name="runs", x=0, y=layout.top, width=layout.left_width + MARGIN, rows=table)]
+    table_width = MARGIN + layout.left_width + EDGE
+    table = runs_table(shown.runs, table_width, layout.visible_runs, look)
+    pieces = [Piece(name="runs", x=0, y=layout.top, width=table_width, rows=table)]
     run = shown.selected
     if run is None:
         return pieces
@@ -188,8 +189,8 @@ def training_pieces(
 
 def _notice(shown: TrainingShown, width: int, height: int, look: Look) -> list[Piece]:
     layout = training_layout(shown, width, height)
-    table = runs_table(shown.runs, width - MARGIN, 1, look)
-    pieces = [Piece(name="runs", x=0, y=layout.top, width=width - MARGIN, rows=table[:1])]
+    table = runs_table(shown.runs, width - EDGE, 1, look)
+    pieces = [Piece(name="runs", x=0, y=layout.top, width=width - EDGE, rows=table[:1])]
     if shown.error is not None:
         pieces.append(error_piece(shown.error, width, height, look))
     elif shown.empty is not None:

@@ -12,10 +12,11 @@ from functools import lru_cache
 from overbrainer_core.text import cell_width
 from overbrainer_tui import text
 from overbrainer_tui.cells import BRIGHT, DIM, TEXT, Line, Row, Span, Tone
-from overbrainer_tui.charting.scales import x_scale, y_scale
+from overbrainer_tui.charting.columns import Column, KeptColumns
+from overbrainer_tui.charting.scales import XScale, x_scale, y_scale
 from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import Piece
-from overbrainer_tui.view_models.snapshots import CursorShown, RunSeries
+from overbrainer_tui.view_models.snapshots import CursorShown, Points, RunSeries
 from overbrainer_tui.widgets.axis import axis_row, tick_row
 from overbrainer_tui.widgets.loss_plot import LossLayers, loss_rows
 from overbrainer_tui.widgets.multiples import Multiple, multiple_rows
@@ -70,22 +71,40 @@ class ChartShape:
         return 1 + self.plot_rows + self.has_axis + 1 + self.lr_rows + self.grad_rows
 
 
-def chart_pieces(chart: ChartInput, shape: ChartShape, look: Look, *, has_legend: bool = True) -> list[Piece]:
-    """The chart as pieces."""
+class ChartMemory:
+    """The columns of the four curves of a run, kept between repaints of one chart."""
+
+    def __init__(self) -> None:
+        self._run_id = ""
+        self._kept: dict[str, KeptColumns] = {}
+
+    def columns(self, series: RunSeries, name: str, scale: XScale) -> dict[int, Column]:
+        """The columns of a curve of the series: `loss`, `eval_loss`, `lr` or `grad_norm`."""
+        if series.run_id != self._run_id:
+            self._run_id, self._kept = series.run_id, {}
+        points: Points = getattr(series, name)
+        return self._kept.setdefault(name, KeptColumns()).of(points.steps, points.values, scale)
+
+
+def chart_pieces(chart: ChartInput, shape: ChartShape, look: Look, *, memory: ChartMemory | None = None) -> list[Piece]:
+    """The chart as pieces; a memory makes the next repaint of the same run cost what is new."""
     series, width = chart.series, shape.plot_width
     steps = _steps(series)
     scale = x_scale(steps, max_steps=series.max_steps, cells=width, is_fitted=chart.is_fitted)
-    inside = [value for points in (series.loss, series.eval_loss)
-              for step, value in zip(points.steps, points.values, strict=True) if step >= scale.start]  # fmt: skip
-    vertical = y_scale(inside, shape.plot_rows)
-    layers = LossLayers(chart.series, chart.is_running, chart.cursor, scale, vertical)
+    memory = memory or ChartMemory()
+    loss_columns = memory.columns(series, "loss", scale)
+    eval_columns = memory.columns(series, "eval_loss", scale)
+    ends = [end for columns in (loss_columns, eval_columns) for column in columns.values()
+            for end in (column.low, column.high)]  # fmt: skip
+    vertical = y_scale(ends, shape.plot_rows)
+    layers = LossLayers(series, loss_columns, eval_columns, chart.is_running, chart.cursor, scale, vertical)
     loss = loss_rows(layers, width, shape.plot_rows, look)
-    multiples = _multiples(series, shape)
-    below = [multiple_rows(multiple, scale, width, look) for multiple in multiples]
+    multiples = _multiples(series, shape, memory, scale)
+    below = [multiple_rows(multiple, width, look) for multiple in multiples]
     gutter = _left_gutter(shape, loss.ticks, multiples)
     values = _right_gutter(shape, loss.gutter, multiples)
     x, y = shape.x, shape.y + 1
-    title = chart_title(chart, shape.width, look, is_log=vertical.is_log, has_legend=has_legend)
+    title = chart_title(chart, shape.width, look, is_log=vertical.is_log)
     pieces = [
         Piece(name="chart-title", x=x, y=shape.y, width=shape.width, rows=(title,)),
         Piece(name="chart-left", x=x, y=y, width=shape.left_gutter + 1, rows=gutter),
@@ -115,16 +134,16 @@ def _steps(series: RunSeries) -> tuple[int, ...]:
     return (min(ends), max(ends)) if ends else ()
 
 
-def _multiples(series: RunSeries, shape: ChartShape) -> list[Multiple]:
+def _multiples(series: RunSeries, shape: ChartShape, memory: ChartMemory, scale: XScale) -> list[Multiple]:
     drawn = []
     if shape.lr_rows:
-        last = series.lr.values[-1] if series.lr.values else None
-        drawn.append(Multiple("lr", series.lr, shape.lr_rows, text.learning_rate(last), Tone("lr")))
+        value = text.learning_rate(series.lr.values[-1]) if series.lr.values else ""
+        columns = memory.columns(series, "lr", scale)
+        drawn.append(Multiple("lr", columns, shape.lr_rows, value, Tone("lr")))
     if shape.grad_rows:
-        last = series.grad_norm.values[-1] if series.grad_norm.values else None
-        drawn.append(
-            Multiple("grad", series.grad_norm, shape.grad_rows, text.grad_norm(last), Tone("gn"), is_peak=True)
-        )
+        value = text.grad_norm(series.grad_norm.values[-1]) if series.grad_norm.values else ""
+        columns = memory.columns(series, "grad_norm", scale)
+        drawn.append(Multiple("grad", columns, shape.grad_rows, value, Tone("gn"), is_peak=True))
     return drawn
 
 
@@ -153,16 +172,16 @@ def _right_gutter(shape: ChartShape, ends: list[tuple[int, str, Tone]], multiple
         lines[row].put(1, value, tone)
     for multiple in multiples:
         at += multiple.rows
-        lines[at - 1].put_right(RIGHT_GUTTER, multiple.value if multiple.points.values else "", TEXT)
+        lines[at - 1].put_right(RIGHT_GUTTER, multiple.value, TEXT)
     return tuple(line.row() for line in lines)
 
 
-def chart_title(chart: ChartInput, width: int, look: Look, *, is_log: bool, has_legend: bool = True) -> Row:
+def chart_title(chart: ChartInput, width: int, look: Look, *, is_log: bool) -> Row:
     """`Loss log ── ━━ train   ◆ eval   best eval 0.7844 at 2200`, or the values under the cursor."""
     if chart.cursor is not None:
         return title_row(width, "Loss", look, meta=_fitting(_cursor_legend(chart.cursor, look), width - 6))
     note = " ".join(word for word, is_said in (("log", is_log), ("fit", chart.is_fitted)) if is_said)
-    legend = _fitting(_legend(chart.series, look), width - 6 - len(note)) if has_legend else []
+    legend = _fitting(_legend(chart.series, look), width - 6 - len(note))
     return title_row(width, "Loss", look, note=note, meta=legend)
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from overbrainer_tui import text
 from overbrainer_tui.cells import DIM, LINE, Tone
-from overbrainer_tui.charting.columns import columns_of, smoothed
+from overbrainer_tui.charting.columns import Column, smoothed
 from overbrainer_tui.charting.dots import Dots, joined
 from overbrainer_tui.charting.plot import Plot
 from overbrainer_tui.charting.scales import XScale, YScale, y_ticks
 from overbrainer_tui.look import Look
-from overbrainer_tui.view_models.snapshots import CursorShown, Points, RunSeries
+from overbrainer_tui.view_models.snapshots import CursorShown, RunSeries
 
 _GRID, _RAW, _EVAL, _TRAIN = Tone("grid"), Tone("raw"), Tone("eval"), Tone("train")
 _EVAL_VALUE, _TRAIN_VALUE = Tone("eval", "bold"), Tone("train", "bold")
@@ -25,9 +25,11 @@ _EVAL_GAP = 3
 
 @dataclass(frozen=True, slots=True)
 class LossLayers:
-    """What is painted: curves, the cursor, and the scales they stand on."""
+    """What is painted: curves as columns, the cursor, and the scales they stand on."""
 
     series: RunSeries
+    loss: dict[int, Column]
+    evals: dict[int, Column]
     is_running: bool
     cursor: CursorShown | None
     x: XScale
@@ -79,8 +81,7 @@ def _paint_dots(plot: Plot, dots: Dots, tone: Tone, ascii_char: str, look: Look)
 
 def _paint_train(plot: Plot, layers: LossLayers, look: Look) -> tuple[int, int] | None:
     """Raw points, the eval line, then the train line; the cell where the train line ends."""
-    points = layers.series.loss
-    columns = columns_of(points.steps, points.values, layers.x)
+    columns = layers.loss
     raw = Dots(plot.width, plot.height)
     for dot, column in columns.items():
         for value in {column.first, column.low, column.high, column.last}:
@@ -94,14 +95,13 @@ def _paint_train(plot: Plot, layers: LossLayers, look: Look) -> tuple[int, int] 
     return (path[-1][1] // 4, path[-1][0] // 2) if path else None
 
 
-def _eval_dots(points: Points, layers: LossLayers) -> list[tuple[int, int]]:
-    columns = columns_of(points.steps, points.values, layers.x)
-    return [(dot, layers.y.dot(column.last)) for dot, column in columns.items()]
+def _eval_dots(layers: LossLayers) -> list[tuple[int, int]]:
+    return [(dot, layers.y.dot(column.last)) for dot, column in layers.evals.items()]
 
 
 def _paint_eval_line(plot: Plot, layers: LossLayers, look: Look) -> None:
     dots = Dots(plot.width, plot.height)
-    for index, (x, y) in enumerate(joined(_eval_dots(layers.series.eval_loss, layers))):
+    for index, (x, y) in enumerate(joined(_eval_dots(layers))):
         if index % _EVAL_GAP == 0:
             dots.set(x, y)
     _paint_dots(plot, dots, _EVAL, look.glyphs.none, look)
@@ -109,7 +109,7 @@ def _paint_eval_line(plot: Plot, layers: LossLayers, look: Look) -> None:
 
 def _paint_marks(plot: Plot, layers: LossLayers, look: Look) -> tuple[int, int] | None:
     """A mark at each evaluation; the cell of the last one."""
-    ends = _eval_dots(layers.series.eval_loss, layers)
+    ends = _eval_dots(layers)
     for x, y in ends:
         plot.put(y // 4, x // 2, look.glyphs.eval_point, _EVAL)
     return (ends[-1][1] // 4, ends[-1][0] // 2) if ends else None

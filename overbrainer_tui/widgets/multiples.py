@@ -5,30 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from overbrainer_tui.cells import Tone
-from overbrainer_tui.charting.columns import columns_of
+from overbrainer_tui.charting.columns import Column
 from overbrainer_tui.charting.dots import Dots
 from overbrainer_tui.charting.plot import Plot
-from overbrainer_tui.charting.scales import XScale
 from overbrainer_tui.look import Look
-from overbrainer_tui.view_models.snapshots import Points
 
 
 @dataclass(frozen=True, slots=True)
 class Multiple:
-    """One small curve: its name, points, rows, newest value as text; `is_peak` draws the maximum per column."""
+    """One small curve: its name, columns, rows, newest value as text; `is_peak` draws the maximum per column."""
 
     name: str
-    points: Points
+    columns: dict[int, Column]
     rows: int
     value: str
     tone: Tone
     is_peak: bool = False
 
 
-def multiple_rows(multiple: Multiple, scale: XScale, width: int, look: Look) -> Plot:
+def multiple_rows(multiple: Multiple, width: int, look: Look) -> Plot:
     """The curve between the lowest and the highest value shown; one that never changes lies half-way up."""
     plot = Plot(width, multiple.rows)
-    columns = columns_of(multiple.points.steps, multiple.points.values, scale)
+    columns = multiple.columns
     if not columns:
         return plot
     values = {dot: column.high if multiple.is_peak else column.last for dot, column in columns.items()}

@@ -17,12 +17,15 @@ MIN_ID_CELLS = 21
 MARGIN = 2
 """Columns left of the panel: the selection's bar and a blank."""
 
+EDGE = 1
+"""Columns right of the panel that are selected with a row."""
+
 _STATE_CELLS, _MIN_TARGET, _MAX_TARGET, _WORK_CELLS = 11, 8, 20, 10
 _STAMP = re.compile(r"(\d{8}-\d{6}(-[0-9a-f]{4})?)$")
 
 
 def runs_table(runs: RunsShown, width: int, visible: int, look: Look) -> tuple[Row, ...]:
-    """Title and rows, `width` cells wide with the selection's two columns at the left; the selected row is in view."""
+    """Title and rows, `width` cells wide; the selection's two columns stand left of the panel, one cell right of it."""
     columns = _columns(runs, width)
     meta: list[Span] = []
     if runs.is_stale:
@@ -30,8 +33,10 @@ def runs_table(runs: RunsShown, width: int, visible: int, look: Look) -> tuple[R
     elif runs.followed:
         meta = [Span(f"{runs.followed} followed", DIM)]
     headers = [(columns[1] - MARGIN, "state"), (columns[2] - MARGIN, "target")] if runs.rows else []
-    title = title_row(width - MARGIN, "Runs", look, note=str(len(runs.rows)), meta=meta, headers=headers, focused=True)
-    rows = [(Span(" " * MARGIN, TEXT), *title)]
+    title = title_row(
+        width - MARGIN - EDGE, "Runs", look, note=str(len(runs.rows)), meta=meta, headers=headers, focused=True
+    )
+    rows = [(Span(" " * MARGIN, TEXT), *title, Span(" ", TEXT))]
     first = first_visible(runs.selected, len(runs.rows), visible)
     for index, run in enumerate(runs.rows[first : first + visible], first):
         rows.append(_run_row(run, width, columns, look, is_selected=index == runs.selected))
@@ -50,7 +55,7 @@ def _columns(runs: RunsShown, width: int) -> tuple[int, int, int]:
     longest = max((cell_width(shown(run.run_id)) for run in runs.rows), default=0)
     target = max((cell_width(shown(run.target)) for run in runs.rows), default=0)
     target = max(_MIN_TARGET, min(_MAX_TARGET, target))
-    room = width - MARGIN - 2 - _STATE_CELLS - 2 - target - 2 - _WORK_CELLS
+    room = width - EDGE - MARGIN - 2 - _STATE_CELLS - 2 - target - 2 - _WORK_CELLS
     run = min(max(MIN_ID_CELLS, longest), max(MIN_ID_CELLS, room))
     state = MARGIN + run + 2
     return MARGIN, state, state + _STATE_CELLS + 2
@@ -70,9 +75,9 @@ def _run_row(run: RunRow, width: int, columns: tuple[int, int, int], look: Look,
     line.put(columns[1] + 2, shown(run.state), word, room=_STATE_CELLS - 2)
     rest = TEXT if is_selected else DIM
     work = shown(run.work)
-    end = line.width - cell_width(work) - 1 if work else line.width
+    end = line.width - EDGE - cell_width(work) - 1 if work else line.width - EDGE
     line.put(columns[2], shown(run.target), rest, room=max(1, end - columns[2] - 1), mark=look.glyphs.cut)
-    line.put_right(width, work, Tone("accent_hi") if is_selected else TEXT)
+    line.put_right(width - EDGE, work, Tone("accent_hi") if is_selected else TEXT)
     return _with_bar_ground(line.row(), look) if is_selected else line.row()
 
 

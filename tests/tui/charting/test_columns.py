@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 
 import pytest
 
-from overbrainer_tui.charting.columns import columns_of, smoothed
-from overbrainer_tui.charting.scales import x_scale
+from overbrainer_tui.charting.columns import KeptColumns, columns_of, smoothed
+from overbrainer_tui.charting.scales import XScale, x_scale
+from overbrainer_tui.view_models.series import Curve
 
 
 def test_a_column_keeps_first_lowest_highest_and_last() -> None:
@@ -73,3 +75,27 @@ def test_the_cost_follows_the_points_linearly_and_the_screen_from_there() -> Non
         return best
 
     assert seconds(40_000) < 40 * seconds(4000)
+
+
+def test_kept_columns_are_the_columns_of_a_growing_series() -> None:
+    chance = random.Random(11)
+    for max_steps in (50, 3000):
+        curve, kept = Curve(), KeptColumns()
+        for step in range(1, 3000):
+            curve.add(step, chance.choice((chance.random(), math.nan)))
+            if step % 7 == 0:
+                points = curve.points()
+                scale = XScale(0, max(max_steps, step), 100)
+                assert kept.of(points.steps, points.values, scale) == columns_of(points.steps, points.values, scale)
+
+
+def test_kept_columns_start_again_for_another_series() -> None:
+    kept, scale = KeptColumns(), XScale(0, 100, 40)
+    for steps, values in (
+        (tuple(range(50)), (1.0,) * 50),
+        (tuple(range(50)), (2.0,) * 50),
+        (tuple(range(3)), (2.0,) * 3),
+        ((), ()),
+        (tuple(range(20)), (3.0,) * 20),
+    ):
+        assert kept.of(steps, values, scale) == columns_of(steps, values, scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from overbrainer_tui.cells import Tone, row_text
+from overbrainer_tui.charting.columns import columns_of
 from overbrainer_tui.charting.scales import x_scale, y_scale
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import CursorShown, Points, RunSeries
@@ -24,7 +25,20 @@ def _drawn(
     series = RunSeries(run_id="r", revision=1, loss=loss, eval_loss=eval_loss, max_steps=max_steps, last_step=last)
     x = x_scale(loss.steps or eval_loss.steps, max_steps=max_steps, cells=50, is_fitted=False)
     y = y_scale([*loss.values, *eval_loss.values], 8)
-    return loss_rows(LossLayers(series, is_running, cursor, x, y), 50, 8, look)
+    return loss_rows(
+        LossLayers(
+            series,
+            columns_of(loss.steps, loss.values, x),
+            columns_of(eval_loss.steps, eval_loss.values, x),
+            is_running,
+            cursor,
+            x,
+            y,
+        ),
+        50,
+        8,
+        look,
+    )
 
 
 def _lines(drawn: LossDrawn) -> list[str]:

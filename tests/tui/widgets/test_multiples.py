@@ -7,18 +7,18 @@ import math
 import pytest
 
 from overbrainer_tui.cells import Tone, row_text
+from overbrainer_tui.charting.columns import columns_of
 from overbrainer_tui.charting.scales import x_scale
 from overbrainer_tui.look import Look
-from overbrainer_tui.view_models.snapshots import Points
 from overbrainer_tui.widgets.multiples import Multiple, multiple_rows
 
 SCALE = x_scale((0, 9), max_steps=9, cells=5, is_fitted=False)
 
 
 def _drawn(values: tuple[float, ...], look: Look, *, rows: int = 1, is_peak: bool = False) -> list[str]:
-    points = Points(steps=tuple(range(len(values))), values=values)
-    multiple = Multiple("lr", points, rows, "", Tone("lr"), is_peak=is_peak)
-    return [row_text(row) for row in multiple_rows(multiple, SCALE, 5, look).rows(0, 5)]
+    columns = columns_of(range(len(values)), values, SCALE)
+    multiple = Multiple("lr", columns, rows, "", Tone("lr"), is_peak=is_peak)
+    return [row_text(row) for row in multiple_rows(multiple, 5, look).rows(0, 5)]
 
 
 def test_a_rising_curve_goes_from_the_bottom_to_the_top(look: Look) -> None:
@@ -31,10 +31,10 @@ def test_a_curve_that_never_changes_lies_half_way_up(look: Look) -> None:
 
 def test_the_maximum_of_a_column_is_kept(look: Look) -> None:
     scale = x_scale((0, 99), max_steps=99, cells=2, is_fitted=False)
-    points = Points(steps=tuple(range(100)), values=tuple(9.0 if step == 50 else 1.0 for step in range(100)))
-    peak = multiple_rows(Multiple("grad", points, 1, "", Tone("gn"), is_peak=True), scale, 2, look)
+    columns = columns_of(range(100), tuple(9.0 if step == 50 else 1.0 for step in range(100)), scale)
+    peak = multiple_rows(Multiple("grad", columns, 1, "", Tone("gn"), is_peak=True), 2, look)
     assert row_text(peak.rows(0, 2)[0]) != row_text(
-        multiple_rows(Multiple("grad", points, 1, "", Tone("gn")), scale, 2, look).rows(0, 2)[0]
+        multiple_rows(Multiple("grad", columns, 1, "", Tone("gn")), 2, look).rows(0, 2)[0]
     )
 
 
