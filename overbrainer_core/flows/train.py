@@ -19,6 +19,7 @@ from overbrainer_core.dataset.counts import count_examples
 from overbrainer_core.errors import ConfigError, InterruptedByUser
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.executors.base import Executor
+from overbrainer_core.executors.scripts import check_secrets
 from overbrainer_core.flows.follow import context_of, follow_to_end
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.session import Session
@@ -183,7 +184,9 @@ async def _secrets(session: Session, plan: StartPlan, report: Report) -> tuple[S
             report.warn("training.hub_model_id is set but OVERBRAINER_HF_TOKEN is not: the push will fail")
         return ()
     value = await resolve_secret(token, key="hf_token", environment=session.environment)
-    return (Secret("HF_TOKEN", value),)
+    secrets = (Secret("HF_TOKEN", value),)
+    check_secrets(secrets)
+    return secrets
 
 
 async def _create_and_start(

@@ -13,6 +13,7 @@ from overbrainer_core.aio.interrupt import Interrupt
 from overbrainer_core.errors import ConfigError, InterruptedByUser, JobError, RunError, TargetError
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.events.types import RunCreated
+from overbrainer_core.executors.errors import InvalidSecretError
 from overbrainer_core.flows.follow import RunEndedError, attach_run, cancel_run, stop_run
 from overbrainer_core.flows.report import CollectedReport
 from overbrainer_core.flows.session import Session, open_session
@@ -81,6 +82,14 @@ async def test_a_token_reaches_the_job_and_no_file(root: Path) -> None:
     for path in run_dir.rglob("*"):
         if path.is_file():
             assert b"hf_AbCdEfGhIjKlMnOp" not in path.read_bytes()
+
+
+async def test_a_token_that_no_environment_can_hold_leaves_no_run(root: Path) -> None:
+    environment = project_environment(OVERBRAINER_HF_TOKEN="hf_Ab\ncd")
+    async with open_session(root, process_env=environment, timing=FAST) as session:
+        with pytest.raises(InvalidSecretError, match=r"^HF_TOKEN cannot be passed to the job$"):
+            await train(session)
+        assert list_runs(session.paths) == []
 
 
 async def test_a_failed_job_is_an_error_with_the_reason(session: Session, root: Path) -> None:
