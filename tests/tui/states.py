@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from overbrainer_core.runs.record import RunRecord, RunState, Snapshot
 from overbrainer_core.values.job import JobHandle
@@ -147,3 +149,58 @@ def app_state(*, target: str | None = "local", is_readonly: bool = False) -> App
     )
     state.at(MONO, NOW)
     return state
+
+
+PROJECT_TOML = """\
+[project]
+name = "small"
+
+[[topics]]
+name = "numbers"
+subtopics = 1
+questions_per_subtopic = 1
+
+[providers.demo]
+protocol = "openai"
+
+[roles]
+generator = { provider = "demo", model = "demo/generator" }
+parent = { provider = "demo", model = "demo/parent" }
+
+[training]
+target = "local"
+trainer = "tiny"
+base_model = "tiny-0.5m"
+adapter = "full"
+epochs = EPOCHS
+micro_batch_size = 2
+gradient_accumulation_steps = 1
+sequence_len = 64
+evals_per_epoch = 1
+
+[targets.local]
+kind = "local"
+runtime = "native"
+"""
+
+
+def write_project(root: Path, *, epochs: int = 2) -> Path:
+    """A small project on the demo's provider and trainer, its data ready: two epochs train for a second."""
+    (root / "data").mkdir(parents=True)
+    (root / "overbrainer.toml").write_text(PROJECT_TOML.replace("EPOCHS", str(epochs)))
+    (root / ".env").write_text("OVERBRAINER_PROVIDERS__DEMO__BASE_URL=demo:\n")
+    for name, count in (("train", 8), ("eval", 2)):
+        lines = [
+            json.dumps(
+                {
+                    "id": f"{name}{number}",
+                    "messages": [
+                        {"role": "user", "content": f"What is {number}?"},
+                        {"role": "assistant", "content": f"It is {number}."},
+                    ],
+                }
+            )
+            for number in range(count)
+        ]
+        (root / "data" / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    return root
