@@ -248,3 +248,26 @@ def test_importing_the_light_modules_loads_no_pydantic() -> None:
     code = f"import sys, overbrainer_core.{names}\nprint([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_paths_and_odd_names_are_kept_as_they_are(parse: Parse) -> None:
+    for model in ("/data/models/Quill-9.5b", "./out/merged", "~/m x"):
+        training = parse(f"[training]\ntarget = 'here'\nbase_model = '{model}'\nadapter = 'lora'\n").training
+        assert training is not None
+        assert training.base_model == model
+    topic = parse('[[topics]]\nname = "a\\u202eb"\nsubtopics = 1\nquestions_per_subtopic = 1\n').topics[0]
+    assert topic.name == "a\u202eb"
+
+
+def test_a_device_in_the_place_of_the_file_is_refused(paths: ProjectPaths) -> None:
+    paths.config.symlink_to("/dev/zero")
+    assert failure(paths) == f"cannot read {paths.config}: it is not a regular file"
+
+
+@pytest.mark.parametrize("rate", [("2e-4", 2e-4), ("1e-7", 1e-7), ("3e20", 3e20), ("1", 1.0)])
+def test_numbers_keep_their_value(parse: Parse, rate: tuple[str, float]) -> None:
+    training = parse(
+        f"[training]\ntarget = 'here'\nbase_model = 'm'\nadapter = 'lora'\nlearning_rate = {rate[0]}\n"
+    ).training
+    assert training is not None
+    assert training.learning_rate == rate[1]
