@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from overbrainer_core.files import jsonl_lines, open_state, read_regular
+from overbrainer_core.errors import describe
+from overbrainer_core.files import UnsafePathError, jsonl_lines, open_state, read_regular
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.text import finite
 from overbrainer_core.values.stage import SplitReport, Stage, StageStats
@@ -134,11 +135,7 @@ def entry_document(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def append_entry(paths: ProjectPaths, entry: HistoryEntry) -> None:
-    """Add the entry; a failure is a warning.
-
-    Raises:
-        UnsafePathError: a link or a special file stands in the place of the history.
-    """
+    """Add the entry; a failure, a link in the place of the history included, is a warning."""
     line = json.dumps(entry_document(entry), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
     try:
         paths.state.mkdir(parents=True, exist_ok=True)
@@ -150,8 +147,8 @@ def append_entry(paths: ProjectPaths, entry: HistoryEntry) -> None:
             os.write(descriptor, line)
         finally:
             os.close(descriptor)
-    except OSError as error:
-        _log.warning("cannot write %s: %s", paths.history, error.strerror or type(error).__name__)
+    except (OSError, UnsafePathError) as error:
+        _log.warning("cannot write %s: %s", paths.history, describe(error))
 
 
 def read_history(paths: ProjectPaths) -> list[HistoryEntry]:
@@ -160,8 +157,8 @@ def read_history(paths: ProjectPaths) -> list[HistoryEntry]:
         content = read_regular(paths.history)
     except FileNotFoundError:
         return []
-    except OSError as error:
-        _log.warning("cannot read %s: %s", paths.history, error.strerror or type(error).__name__)
+    except (OSError, UnsafePathError) as error:
+        _log.warning("cannot read %s: %s", paths.history, describe(error))
         return []
     entries: list[HistoryEntry] = []
     for number, line in jsonl_lines(content):

@@ -163,8 +163,8 @@ class _Answering:
         )
         try:
             self._appender.append(example)
-        except ProjectFileError as error:
+        except ProjectFileError:
             if self._fatal is not None:
                 _log.error("answers: %s", describe(self._fatal))
-            raise error
+            raise
         self._progress.finish_item(question.id, completion.usage, excluded=example.meta.excluded is not None)

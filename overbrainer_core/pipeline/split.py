@@ -69,21 +69,36 @@ def eval_size(usable: int, eval_ratio: float) -> int:
 
 
 def split_answers(answers: Sequence[S], *, eval_ratio: float, seed: int) -> tuple[list[S], list[S]]:
-    """The usable answers divided into train and eval, each in the order of its file."""
+    """The usable answers divided into train and eval, each in the order of its file.
+
+    Copies of one answer in a subtopic stay together: in eval, unless nothing were left to train on.
+    """
     groups: dict[str, dict[str, list[S]]] = {}
     for answer in answers:
         groups.setdefault(answer.topic, {}).setdefault(answer.subtopic, []).append(answer)
     topic_sizes = {topic: sum(map(len, subtopics.values())) for topic, subtopics in groups.items()}
     topic_quotas = allocate(eval_size(len(answers), eval_ratio), topic_sizes, seed=seed)
-    train: list[S] = []
-    evaluation: list[S] = []
+    drawn: list[tuple[list[S], int]] = []
     for topic in sorted(groups):
         sizes = {name: len(found) for name, found in groups[topic].items()}
         quotas = allocate(topic_quotas[topic], sizes, seed=seed)
         for name in sorted(sizes):
             ordered = sorted(groups[topic][name], key=lambda answer: (_hash(answer.id, seed), answer.id))
-            evaluation += ordered[: quotas[name]]
-            train += ordered[quotas[name] :]
+            drawn.append((ordered, quotas[name]))
+    train, evaluation = _divided(drawn, step=1)
+    return (train, evaluation) if train else _divided(drawn, step=-1)
+
+
+def _divided(drawn: Sequence[tuple[list[S], int]], *, step: int) -> tuple[list[S], list[S]]:
+    """Train and eval of all subtopics, a cut between copies moved by `step` until it is beside them."""
+    train: list[S] = []
+    evaluation: list[S] = []
+    for ordered, quota in drawn:
+        cut = quota
+        while 0 < cut < len(ordered) and ordered[cut].id == ordered[cut - 1].id:
+            cut += step
+        evaluation += ordered[:cut]
+        train += ordered[cut:]
     return train, evaluation
 
 

@@ -29,7 +29,8 @@ async def run_workers(work: Callable[[T], Awaitable[None]], pieces: Sequence[T],
             for number in range(min(limit, len(pieces))):
                 group.create_task(crew.work_on(), name=f"worker {number}")
     except BaseExceptionGroup as failures:
-        raise crew.failure or failures.exceptions[0] from None
+        failure = crew.failure or failures.exceptions[0]
+        raise failure from failure.__cause__
 
 
 class _Crew(Generic[T]):

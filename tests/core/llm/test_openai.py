@@ -24,7 +24,7 @@ def test_an_error_of_a_choice_that_says_nothing_is_that_error() -> None:
     document = {
         "choices": [{"message": {"content": ""}, "finish_reason": "error", "error": {"code": 503, "message": "down"}}]
     }
-    with pytest.raises(HttpStatusError, match="^HTTP 503: down$"):
+    with pytest.raises(HttpStatusError, match=r"^HTTP 503: down$"):
         DIALECT.read_completion(document, str)
 
 
