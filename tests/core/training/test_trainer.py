@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from overbrainer_core.errors import ConfigError
 from overbrainer_core.files import FileAccessError
 from overbrainer_core.training.trainer import (
     KNOWN_TRAINERS,
-    TRAINING_ARTIFACTS,
     Checkpoint,
     NoExampleError,
     TrainSpec,
@@ -25,7 +23,6 @@ from overbrainer_core.training.trainer import (
     trainer_named,
 )
 from overbrainer_core.transfers.entries import CopyError
-from overbrainer_core.values.job import JobCommand
 
 LORA = Training(target="here", base_model="acme/qwen3", adapter="lora")
 TINY = Training(target="here", base_model="tiny-0.2m", adapter="full", trainer="tiny", given=frozenset({"epochs"}))
@@ -97,24 +94,6 @@ def test_a_resumed_run_holds_its_checkpoint_as_hard_links(data: Path, run_dir: P
     assert linked.samefile(source / "deep" / "state")
     config = yaml.safe_load((run_dir / "axolotl.yaml").read_text())
     assert config["resume_from_checkpoint"] == "/root/resume/checkpoint-7"
-
-
-def test_the_axolotl_job_trains_then_merges_where_asked(data: Path) -> None:
-    trainer = trainer_named("axolotl")
-    train = JobCommand(program="axolotl", arguments=("train", "axolotl.yaml"), stage="train")
-    merge = JobCommand(program="axolotl", arguments=("merge-lora", "axolotl.yaml"), stage="merge")
-    assert trainer.job(spec(data)).commands("/r") == (train,)
-    assert trainer.job(spec(data, replace(LORA, merge=True))).commands("/r") == (train, merge)
-    assert trainer.job(spec(data, replace(LORA, merge=True, adapter="full"))).commands("/r") == (train,)
-    job = trainer.job(spec(data))
-    assert job.environment("/r") == (
-        ("AXOLOTL_DO_NOT_TRACK", "1"),
-        ("PYTHONPATH", "/r/plugin"),
-        ("OVERBRAINER_METRICS", "/r/metrics.jsonl"),
-        ("OVERBRAINER_SNAPSHOT", "/r/snapshot.request"),
-    )
-    assert (job.artifacts, job.metrics_file, job.stop_marker) == (TRAINING_ARTIFACTS, "metrics.jsonl", "snapshot.json")
-    assert (job.needs_metrics, job.caches_tools, trainer.uses_hf_token) == (True, False, True)
 
 
 def test_missing_or_empty_training_data_is_named(data: Path, run_dir: Path) -> None:
