@@ -46,9 +46,9 @@ class OutputThread(threading.Thread):
     `on_broken` is called once when a write failed, `on_drained` after output had to be dropped and all else is written.
     """
 
-    def __init__(self, file: IO[str], *, on_broken: Callable[[BaseException], None], on_drained: Callable[[], None]):
+    def __init__(self, descriptor: int, *, on_broken: Callable[[BaseException], None], on_drained: Callable[[], None]):
         super().__init__(daemon=True, name="terminal-output")
-        self._file = file
+        self._descriptor = descriptor
         self._on_broken = on_broken
         self._on_drained = on_drained
         self._ready = threading.Condition()
@@ -70,17 +70,6 @@ class OutputThread(threading.Thread):
             self._waiting_chars += len(text)
             self._ready.notify()
 
-    def isatty(self) -> bool:
-        """It stands for a terminal."""
-        return True
-
-    def fileno(self) -> int:
-        """The terminal's descriptor."""
-        return self._file.fileno()
-
-    def flush(self) -> None:
-        """Nothing to do: the thread flushes."""
-
     def run(self) -> None:
         """Write until stopped."""
         while True:
@@ -91,9 +80,8 @@ class OutputThread(threading.Thread):
                     return
                 text, self._waiting, self._waiting_chars = "".join(self._waiting), [], 0
             try:
-                self._file.write(text)
-                self._file.flush()
-            except (OSError, ValueError) as error:
+                self._write(text.encode("utf-8", "replace"))
+            except OSError as error:
                 self._break(error)
                 return
             with self._ready:
@@ -101,6 +89,11 @@ class OutputThread(threading.Thread):
                 self._has_dropped = self._has_dropped and not is_drained
             if is_drained:
                 self._on_drained()
+
+    def _write(self, data: bytes) -> None:
+        """Write to the descriptor itself: what a lost terminal did not take must not wait in a buffer for the exit."""
+        while data:
+            data = data[os.write(self._descriptor, data) :]
 
     def _break(self, error: BaseException) -> None:
         with self._ready:
@@ -148,7 +141,7 @@ class TerminalDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Take the terminal: raw, its other screen, no cursor. It is asked nothing."""
-        self._output = OutputThread(self._screen, on_broken=self._tell_broken, on_drained=self._repaint)
+        self._output = OutputThread(self._screen.fileno(), on_broken=self._tell_broken, on_drained=self._repaint)
         self._output.start()
         signal.signal(signal.SIGWINCH, self._on_resize)
         self.write(_TAKE)
