@@ -14,10 +14,10 @@ from pathlib import Path
 
 from overbrainer_core.aio.beside import beside
 from overbrainer_core.aio.tasks import run_to_end
-from overbrainer_core.errors import OverbrainerError, TargetError, describe
+from overbrainer_core.errors import JobError, OverbrainerError, TargetError, describe
 from overbrainer_core.events.types import JobStatus, Mark, Metric, RunWatched, System
 from overbrainer_core.executors.lines import tail
-from overbrainer_core.files import open_state
+from overbrainer_core.files import FileAccessError, open_state
 from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.runs.context import RunContext, job_of
 from overbrainer_core.runs.outcome import Verdict, decide, telling_line, with_proof
@@ -40,6 +40,14 @@ LOG_TAIL_BYTES = 64 * 1024
 """Bytes at the end of `job.log` in which the reason of a failure is looked for."""
 
 _log = logging.getLogger("overbrainer.runs")
+
+
+class UnrecordedEndError(JobError):
+    """A run ended and its record cannot be written, because its directory is gone or the disk is full."""
+
+    def __init__(self, record: RunRecord, verdict: Verdict, error: FileAccessError) -> None:
+        end = verdict.message or f"run {record.id} {verdict.state}"
+        super().__init__(f"{end}; its end cannot be recorded: {describe(error)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +271,10 @@ async def _finish(
             raise _retrieval_error(error) from error
         verdict = with_note(verdict, describe(error))
         is_retrieved = False
-    return await run_to_end(context.save(_ended(context, record, verdict)), name="record the end"), is_retrieved
+    try:
+        return await run_to_end(context.save(_ended(context, record, verdict)), name="record the end"), is_retrieved
+    except FileAccessError as error:
+        raise UnrecordedEndError(record, verdict, error) from error
 
 
 def _retrieval_error(error: BaseException) -> TargetError:

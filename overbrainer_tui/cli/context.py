@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from overbrainer_core.project.format import predates_versions
+from overbrainer_core.project.paths import ProjectPaths
+
 if TYPE_CHECKING:
     from overbrainer_tui.cli.work import Work
 
@@ -29,6 +32,7 @@ class Options:
         self.json = False
         self.no_color = False
         self.readonly = False
+        self.is_old_project = False
         self.environment: dict[str, str] = dict(os.environ)
 
     @property
@@ -109,6 +113,11 @@ HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 """Both spellings of help, on every command."""
 
 
+_WITHOUT_HINT = frozenset({"init", "migrate", "demo", "tui", "schema"})
+"""Commands that do not tell that a project is old: they make one, bring one up to date, tell it themselves or read
+none."""
+
+
 class SharedCommand(click.Command):
     """A command that takes the global options after its name too."""
 
@@ -127,6 +136,8 @@ class SharedCommand(click.Command):
             raise click.UsageError(f"--json does not apply to {ctx.command_path}", ctx)
         if options.events is not None and not self.has_events:
             raise click.UsageError(f"--events does not apply to {ctx.command_path}", ctx)
+        if self.name not in _WITHOUT_HINT:
+            options.is_old_project = predates_versions(ProjectPaths(options.directory))
         return super().invoke(ctx)
 
 
@@ -172,7 +183,6 @@ def start_logging(options: Options, *, reads_env: bool) -> None:
     text = options.environment.get("OVERBRAINER_LOG")
     if reads_env:
         from overbrainer_core.config.env import read_environment  # listings read no `.env`
-        from overbrainer_core.project.paths import ProjectPaths
         from overbrainer_tui.cli.output import write_warning
 
         environment = read_environment(ProjectPaths(options.directory), options.environment)

@@ -19,7 +19,7 @@ from overbrainer_tui.cli.output import OutputClosedError, silence_stdout, write_
 
 _COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("project:init", "Write the files of a new project."),
-    "config": ("project:config", "Check the configuration."),
+    "config": ("project:config", "Check the configuration, describe its file."),
     "subtopics": ("stages:subtopics", "Generate the subtopics of each topic."),
     "questions": ("stages:questions", "Fill the subtopics with questions."),
     "answers": ("stages:answers", "Ask the parent to answer the questions."),
@@ -28,10 +28,13 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "Train the child; attach, stop or cancel a run."),
     "runs": ("runs:runs", "List the runs and read their logs."),
     "history": ("runs:history", "What the stages did and spent."),
+    "migrate": ("project:migrate", "Bring a project of an older overbrainer up to date."),
     "demo": ("project:demo", "Try everything on a small project: no key, no GPU."),
     "tui": ("tui_command:tui", "Open the full-screen app."),
 }
 """Subcommands in the order of the help: module and attribute, one line of help."""
+
+MIGRATE_HINT = "this project predates overbrainer 0.4.0: run overbrainer migrate"
 
 
 class _LazyGroup(click.Group):
@@ -119,9 +122,17 @@ def build_cli() -> click.Group:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command and return its exit code."""
+    """Run the command and return its exit code; an old project is told how to be brought up to date at the end."""
+    options = Options()
+    code = _run(arguments, options)
+    if options.is_old_project:
+        write_error(MIGRATE_HINT)
+    return code
+
+
+def _run(arguments: list[str], options: Options) -> int:
     try:
-        value: Any = build_cli().main(args=arguments, prog_name="overbrainer", standalone_mode=False, obj=Options())
+        value: Any = build_cli().main(args=arguments, prog_name="overbrainer", standalone_mode=False, obj=options)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:

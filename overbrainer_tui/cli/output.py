@@ -48,9 +48,10 @@ def write_lines(lines: Iterable[str]) -> None:
         raise OutputError("cannot write to standard output") from error
 
 
-def write_json(document: Mapping[str, Any]) -> None:
-    """One JSON document and a newline on standard output."""
-    write_line(json.dumps(document, ensure_ascii=False, separators=(", ", ": ")))
+def write_json(document: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """One JSON document and a newline on standard output, on one line unless `indent` says how far to indent it."""
+    separators = (", ", ": ") if indent is None else (",", ": ")
+    write_line(json.dumps(document, ensure_ascii=False, indent=indent, separators=separators))
 
 
 def silence_stdout() -> None:

@@ -1,4 +1,4 @@
-"""The commands `init`, `config check` and `demo`."""
+"""The commands `init`, `config check`, `config schema`, `migrate` and `demo`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def init(context: click.Context, directory: str | None) -> None:
 
 @click.group(context_settings=HELP_NAMES, no_args_is_help=True)
 def config() -> None:
-    """Check the configuration."""
+    """Check the configuration, describe its file."""
 
 
 @config.command(cls=ListingCommand)
@@ -68,6 +68,32 @@ def check(context: click.Context, resolve: bool) -> None:
     write_lines(report.check_lines(settings, environment))
     if resolve:
         run_async(report.resolve_all(settings, environment, on_resolved=lambda key: write_line(f"{key}: resolved")))
+
+
+@config.command(cls=ListingCommand)
+@click.pass_context
+def schema(context: click.Context) -> None:
+    """Print the JSON Schema of `overbrainer.toml`, for editors that complete and check it."""
+    from overbrainer_core.config.json_schema import config_schema  # the settings' libraries
+
+    document = config_schema()
+    if options_of(context).json:
+        write_json(document)
+    else:
+        write_json(document, indent=2)
+
+
+@click.command(cls=SharedCommand)
+@click.option("--dry-run", is_flag=True, help="Tell what would be done and write nothing.")
+@click.pass_context
+def migrate(context: click.Context, dry_run: bool) -> None:
+    """Bring a project of an older overbrainer up to date; doing it twice is harmless."""
+    from overbrainer_core.flows.migrate import migrate as migrate_project  # the settings' libraries
+    from overbrainer_tui.cli.work import LineReport
+
+    options = options_of(context)
+    start_logging(options, reads_env=True)
+    migrate_project(options.directory, LineReport(is_silent=False), dry_run=dry_run)
 
 
 @click.command(cls=WorkCommand)
@@ -117,8 +143,6 @@ async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
             record = await attach_run(session, run_id, **flow)
         case demo_flow.Start(resume_from=run_id):
             plan = await work.interrupt.race(plan_start(session, resume_from=run_id))
-            for line in plan.warnings:
-                work.report.warn(line)
             record = await start_run(session, plan, **flow)
     return {
         "stages": [stage_document(outcome) for outcome in outcomes],

@@ -77,8 +77,6 @@ async def run_everything(session: Session, work: Work) -> dict[str, Any]:
     if session.settings.training is None:
         return document
     plan = await work.interrupt.race(plan_start(session))
-    for line in plan.warnings:
-        work.report.warn(line)
     record = await start_run(session, plan, **flow)
     document["train"] = run_document(session.paths, record)
     return document

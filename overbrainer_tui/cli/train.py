@@ -42,8 +42,6 @@ def train(context: click.Context, target: str | None, resume_from: str | None) -
         from overbrainer_core.flows.train import plan_start, start_run  # the training's libraries
 
         plan = await work.interrupt.race(plan_start(session, target=target, resume_from=resume_from))
-        for line in plan.warnings:
-            work.report.warn(line)
         return await start_run(session, plan, bus=work.bus, report=work.report, interrupt=work.interrupt)
 
     _run_and_tell(options_of(context), body)
