@@ -1,14 +1,16 @@
 """How does blocking work run beside the event loop without outliving its caller?
 
 A thread cannot be cancelled: work that may take long is given an event to look at, and a cancel sets it and then
-waits until the thread has returned.
+waits until the thread has returned. Only work that may never return, and leaves nothing half done, is let go of.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from overbrainer_core.aio.tasks import cancel_and_wait, run_to_end
@@ -69,3 +71,28 @@ async def run_ticking(work: Coroutine[Any, Any, T], tick: Callable[[], None], *,
         if not task.done():
             await cancel_and_wait(task)
     return task.result()
+
+
+def start_abandonable(work: Callable[[], T], *, name: str) -> asyncio.Future[T]:
+    """The result of blocking work that may hang for ever, as a look at a file of a dead network volume does.
+
+    Its thread holds neither the event loop nor the exit of the program. Cancel the future to stop caring.
+    """
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[T] = loop.create_future()
+
+    def settle(settled: Callable[[], None]) -> None:
+        if not result.done():
+            settled()
+
+    def run() -> None:
+        settled: Callable[[], None]
+        try:
+            settled = partial(result.set_result, work())
+        except BaseException as error:  # noqa: BLE001  # the thread's root: whoever awaits the result gets it
+            settled = partial(result.set_exception, error)
+        with contextlib.suppress(RuntimeError):  # the loop is gone, and with it whoever asked
+            loop.call_soon_threadsafe(settle, settled)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return result

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from overbrainer_core.config.env import MAX_FILE_BYTES
-from overbrainer_core.config.reload import FileStamp
+from overbrainer_core.config.reload import FileStamp, stamp_of
 from overbrainer_core.errors import ConfigError
 from overbrainer_core.project.paths import ProjectPaths
 
@@ -87,7 +87,7 @@ def _beside(directory: int, expected: bytes, content: bytes) -> Iterator[tuple[s
             handle.flush()
             os.fsync(handle.fileno())
             state = os.fstat(handle.fileno())
-        yield scratch, found[1], FileStamp(state.st_mtime_ns, state.st_size, state.st_dev, state.st_ino)
+        yield scratch, found[1], stamp_of(state, content)
     except _KeptError as error:
         raise SaveRefusedError(f"{CHANGED_MEANWHILE}; the other change is kept in {scratch}") from error.__cause__
     except BaseException:

@@ -25,7 +25,11 @@ from overbrainer_core.runs.timing import RunTiming
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One open project; `environment` and `settings` are replaced as a pair by `reload`."""
+    """One open project; `environment`, `settings` and `stamp` are replaced together.
+
+    `start_environment` is the environment the program started with, which a reload of `.env` needs; without it, the
+    one the session begins with.
+    """
 
     paths: ProjectPaths
     environment: Environment
@@ -36,10 +40,29 @@ class Session:
     observers: tuple[Observer, ...] = ()
     timing: RunTiming = field(default_factory=RunTiming)
     is_locked: bool = False
+    start_environment: Environment | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """The session begins with the environment of the start unless told otherwise."""
+        if self.start_environment is None:
+            self.start_environment = self.environment
 
     def new_bus(self, *more: Observer) -> EventBus:
         """A bus for one piece of work, seen by every observer of the session, and by these."""
         return EventBus((*self.observers, *more))
+
+    def read_settings(self) -> tuple[Environment, Settings]:
+        """The environment and the settings as the files give them now; changes nothing, so any thread may ask.
+
+        Raises:
+            ConfigError: the files cannot be used.
+        """
+        environment = read_environment(self.paths, self.process_env, at_start=self.start_environment)
+        return environment, load_settings(self.paths, environment)
+
+    def use(self, stamp: Stamp, environment: Environment, settings: Settings) -> None:
+        """Work with these settings from now on; `stamp` was taken before they were read, or by who wrote them."""
+        self.environment, self.settings, self.stamp = environment, settings, stamp
 
     def reload_if_changed(self) -> bool:
         """Read the settings again when `overbrainer.toml` or `.env` changed; whether they were.
@@ -50,9 +73,7 @@ class Session:
         stamp = take_stamp(self.paths)
         if stamp == self.stamp:
             return False
-        environment = read_environment(self.paths, self.process_env)
-        settings = load_settings(self.paths, environment)
-        self.environment, self.settings, self.stamp = environment, settings, stamp
+        self.use(stamp, *self.read_settings())
         return True
 
 

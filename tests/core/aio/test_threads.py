@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 
 import pytest
 
-from overbrainer_core.aio.threads import StopToken, run_in_thread, run_ticking
+from overbrainer_core.aio.threads import StopToken, run_in_thread, run_ticking, start_abandonable
 
 
 async def test_the_result_and_the_failure_come_back() -> None:
@@ -97,3 +99,43 @@ async def test_a_failure_of_ticking_work_is_raised_as_it_is() -> None:
 
     with pytest.raises(TimeoutError):
         await run_ticking(work(), lambda: None, interval_s=0.005)
+
+
+async def test_abandonable_work_gives_its_result_or_its_failure() -> None:
+    assert await start_abandonable(threading.get_ident, name="look") != threading.get_ident()
+
+    def fail() -> None:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        await start_abandonable(fail, name="look")
+
+
+async def test_abandoned_work_holds_nobody_and_its_late_result_is_dropped() -> None:
+    goes_on = threading.Event()
+    returned = threading.Event()
+
+    def work() -> None:
+        goes_on.wait(15)
+        returned.set()
+
+    result = start_abandonable(work, name="look")
+    await asyncio.wait((result,), timeout=0.01)
+    assert not result.done()
+    result.cancel()
+    goes_on.set()
+    assert await asyncio.to_thread(returned.wait, 15)
+    await asyncio.sleep(0)
+    assert result.cancelled()
+
+
+def test_abandoned_work_does_not_hold_the_exit_of_the_program() -> None:
+    script = (
+        "import asyncio, threading\n"
+        "from overbrainer_core.aio.threads import start_abandonable\n"
+        "async def main():\n"
+        "    await asyncio.wait((start_abandonable(threading.Event().wait, name='look'),), timeout=0.01)\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=15, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
