@@ -21,7 +21,7 @@ from overbrainer_core.errors import ConfigError, SecretError, describe
 from overbrainer_core.llm.anthropic import AnthropicDialect
 from overbrainer_core.llm.documents import Redact, error_of_status, parse_document, parse_success
 from overbrainer_core.llm.errors import ClientSetupError, UnsupportedError
-from overbrainer_core.llm.http import HttpApi, HttpReply, build_api
+from overbrainer_core.llm.http import HttpApi, HttpReply, build_api, request_headers
 from overbrainer_core.llm.openai import OpenAiDialect
 from overbrainer_core.llm.types import Completion, CompletionRequest, OnRetry
 from overbrainer_core.secrets.resolve import resolve_secret
@@ -95,7 +95,7 @@ class ProviderPool:
         self.waits = waits
         self._api = api
         self._key = key
-        self._headers = self.dialect.headers(key)
+        self._headers = request_headers(self.dialect.headers(key))
         self._gates: dict[str, RateGate] = {}
 
     def __repr__(self) -> str:

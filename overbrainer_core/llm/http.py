@@ -32,11 +32,17 @@ KEEPALIVE_S = 30.0
 DEMO_BASE_URL = "demo:"
 """The base URL of the in-process provider."""
 
-_HEADERS = {
+_COMMON_HEADERS = {
     "accept": "application/json",
     "accept-encoding": "gzip, deflate",
+    "content-type": "application/json",
     "user-agent": f"overbrainer/{__version__}",
 }
+
+
+def request_headers(own: Mapping[str, str]) -> httpx.Headers:
+    """The headers of every request to a provider: the common ones and its own."""
+    return httpx.Headers({**_COMMON_HEADERS, **own})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +64,18 @@ class HttpApi:
         self._urls: dict[str, httpx.URL] = {}
         self._extensions = {"timeout": {"connect": CONNECT_S, "pool": CONNECT_S, "read": None, "write": None}}
 
-    async def post(self, path: str, body: bytes, *, headers: Mapping[str, str]) -> HttpReply:
-        """Send a JSON body; the answer, whatever its status.
+    async def post(self, path: str, body: bytes, *, headers: httpx.Headers) -> HttpReply:
+        """Send a JSON body; the answer, whatever its status. `headers` are those of `request_headers`.
 
         Raises:
             RequestFailedError: no whole answer came.
             InvalidResponseError: the answer is too large.
         """
-        return await self._send("POST", path, body, {"content-type": "application/json", **headers})
+        return await self._send("POST", path, body, headers)
 
-    async def get(self, path: str, *, headers: Mapping[str, str]) -> HttpReply:
+    async def get(self, path: str, *, headers: httpx.Headers) -> HttpReply:
         """Ask for a document; the answer, whatever its status. Fails like `post`."""
-        return await self._send("GET", path, None, headers)
+        return await self._send("GET", path, b"", headers)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -81,10 +87,12 @@ class HttpApi:
             url = self._urls[path] = httpx.URL(f"{self._base}/{path}")
         return url
 
-    async def _send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
+    async def _send(self, method: str, path: str, body: bytes, headers: httpx.Headers) -> HttpReply:
         request = httpx.Request(
-            method, self._url(path), headers={**_HEADERS, **headers}, content=body, extensions=self._extensions
+            method, self._url(path), headers=headers, stream=httpx.ByteStream(body), extensions=self._extensions
         )
+        request.headers.encoding = "ascii"  # else it is guessed again at each look
+        request.read()
         try:
             async with asyncio.timeout(self._timeout_s) as limit:
                 response = await self._transport.handle_async_request(request)
@@ -119,7 +127,8 @@ _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 47}
 
 def _decoded(raw: bytes, headers: httpx.Headers) -> bytes:
     """The body without its compression; one that was cut, or is not what it says, is a failed request."""
-    coding = headers.get("content-encoding", "").strip().lower()
+    found = [value for name, value in headers.raw if name.lower() == b"content-encoding"]
+    coding = b", ".join(found).decode("latin-1").strip().lower()
     if coding in ("", "identity"):
         return raw
     if coding not in _WINDOW_BITS:
@@ -223,7 +232,8 @@ def build_api(
 
 
 def _network_transport(url: httpx.URL, concurrency: int, environment: Mapping[str, str]) -> AiohttpTransport:
-    context = httpx.create_ssl_context()
+    # reading the certificates takes tens of milliseconds, and plain HTTP needs none
+    context = httpx.create_ssl_context(verify=url.scheme == "https")
 
     def session() -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(limit=concurrency + 2, keepalive_timeout=KEEPALIVE_S, ssl=context)

@@ -38,7 +38,9 @@ def find_reasoning(message: dict[str, Any], content: str) -> Reasoning:
 
 
 def _typed_details(details: object) -> tuple[ReasoningKind | None, str | None]:
-    entries = [entry for entry in details if isinstance(entry, dict)] if isinstance(details, list) else []
+    if not isinstance(details, list) or not details:
+        return None, None
+    entries = [entry for entry in details if isinstance(entry, dict)]
     raw = _texts(entries, "reasoning.text", "text")
     if raw:
         return ReasoningKind.RAW, "\n".join(raw)

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from overbrainer_core.llm import http
 from overbrainer_core.llm.errors import InvalidResponseError, RequestFailedError
-from overbrainer_core.llm.http import HttpApi, build_api, failure_words
+from overbrainer_core.llm.http import HttpApi, build_api, failure_words, request_headers
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -70,7 +70,7 @@ async def failure_of(base_url: str, *, timeout_s: float = 10.0) -> str:
     """The words of the failure of one request."""
     async with api_of(base_url, timeout_s=timeout_s) as api:
         with pytest.raises(RequestFailedError) as caught:
-            await api.post("chat", b"{}", headers={})
+            await api.post("chat", b"{}", headers=request_headers({}))
     return caught.value.reason
 
 
@@ -84,7 +84,7 @@ async def test_a_request_arrives_as_it_was_built_and_its_answer_is_whole() -> No
         return web.Response(body=b'{"a":1}' + b" " * 100_000, headers={"X-More": "yes"})
 
     async with serving(handler) as base, api_of(f"{base}/") as api:
-        reply = await api.post("chat/completions", b'{"q":1}', headers={"x-api-key": "k"})
+        reply = await api.post("chat/completions", b'{"q":1}', headers=request_headers({"x-api-key": "k"}))
     assert seen == [("POST", "/v1/chat/completions", b'{"q":1}', "application/json", "k")]
     assert (reply.status, len(reply.body), reply.headers["x-more"]) == (200, 100_007, "yes")
 
@@ -97,7 +97,7 @@ async def test_a_listing_is_asked_for_with_its_query() -> None:
         return web.Response(body=b"[]")
 
     async with serving(handler) as base, api_of(base) as api:
-        assert (await api.get("models?detailed=true", headers={})).body == b"[]"
+        assert (await api.get("models?detailed=true", headers=request_headers({}))).body == b"[]"
     assert seen == ["GET /v1/models?detailed=true"]
 
 
@@ -107,7 +107,7 @@ async def test_a_compressed_answer_is_decompressed(coding: str) -> None:
     body = zlib.compress(b'{"ok":1}') if coding == "deflate" else gzip.compress(b'{"ok":1}')
     head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {len(body)}\r\n\r\n"
     async with raw_server(head.encode() + body) as base, api_of(base) as api:
-        assert (await api.get("x", headers={})).body == b'{"ok":1}'
+        assert (await api.get("x", headers=request_headers({}))).body == b'{"ok":1}'
 
 
 # C025
@@ -172,7 +172,7 @@ async def test_a_redirect_is_given_back_not_followed() -> None:
         return web.Response(status=307, headers={"Location": "/elsewhere"})
 
     async with serving(handler) as base, api_of(base) as api:
-        assert (await api.post("x", b"{}", headers={})).status == 307
+        assert (await api.post("x", b"{}", headers=request_headers({}))).status == 307
     assert seen == ["/v1/x"]
 
 
@@ -188,7 +188,7 @@ async def test_a_huge_answer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     async with serving(handler) as base, api_of(base) as api:
         for path in ("plain", "packed"):
             with pytest.raises(InvalidResponseError, match="larger than 1 MiB"):
-                await api.get(path, headers={})
+                await api.get(path, headers=request_headers({}))
 
 
 async def test_many_requests_share_a_pool_sized_for_them() -> None:
@@ -205,7 +205,7 @@ async def test_many_requests_share_a_pool_sized_for_them() -> None:
 
     async with serving(handler) as base:
         api = build_api(base, timeout_s=10, concurrency=30, environment={})
-        await asyncio.gather(*[api.post("x", b"{}", headers={}) for _ in range(30)])
+        await asyncio.gather(*[api.post("x", b"{}", headers=request_headers({})) for _ in range(30)])
         await api.aclose()
     assert most == 30
 
@@ -216,7 +216,7 @@ async def test_loopback_never_goes_through_a_proxy() -> None:
         return web.Response(body=b'"direct"')
 
     async with serving(handler) as base, api_of(base, http_proxy="http://127.0.0.1:9") as api:
-        assert (await api.get("x", headers={})).body == b'"direct"'
+        assert (await api.get("x", headers=request_headers({}))).body == b'"direct"'
 
 
 async def test_a_proxy_of_the_environment_is_used_for_other_hosts() -> None:
@@ -230,13 +230,13 @@ async def test_a_proxy_of_the_environment_is_used_for_other_hosts() -> None:
         serving(handler) as base,
         api_of("http://provider.test/v1", HTTP_PROXY=base.removesuffix("/v1")) as api,
     ):
-        await api.get("models", headers={})
+        await api.get("models", headers=request_headers({}))
     assert seen == ["http://provider.test/v1/models"]
 
 
 async def test_the_demo_needs_no_socket() -> None:
     async with api_of("demo:") as api:
-        reply = await api.get("models?detailed=true", headers={})
+        reply = await api.get("models?detailed=true", headers=request_headers({}))
     assert reply.status == 200
     assert b"demo/parent" in reply.body
 
