@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -30,12 +32,12 @@ def test_control_characters_of_an_error_are_shown(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "error: \\u{1b}[31mFoo\\nbar\nwarning: w\n"
 
 
-def command(*arguments: str, cwd: Path, stdout: object = subprocess.PIPE) -> subprocess.Popen[bytes]:
+def command(*arguments: str, cwd: Path, stdout: int | BinaryIO = subprocess.PIPE) -> subprocess.Popen[bytes]:
     """The program as a process."""
     return subprocess.Popen(
         [sys.executable, "-m", "overbrainer_tui", *arguments],
         cwd=cwd,
-        stdout=stdout,  # type: ignore[arg-type]
+        stdout=stdout,
         stderr=subprocess.PIPE,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
     )
@@ -51,10 +53,8 @@ def test_a_reader_that_went_away_ends_the_command_quietly(tmp_path: Path) -> Non
     assert process.returncode == 0
 
 
-def pipe() -> tuple[object, object]:
+def pipe() -> tuple[BinaryIO, BinaryIO]:
     """Both ends of a pipe as files."""
-    import os
-
     reader, writer = os.pipe()
     return os.fdopen(reader, "rb"), os.fdopen(writer, "wb")
 

@@ -130,7 +130,7 @@ def test_items_found_on_disk_do_not_count_in_the_rate(
 
 def metric(step: int, **values: float) -> Metric:
     """A log line of a run."""
-    return Metric(run_id="r", metric=TrainMetric(time=float(step), step=step, max_steps=100, **values))  # type: ignore[arg-type]
+    return Metric(run_id="r", metric=TrainMetric(time=float(step), step=step, max_steps=100, **values))
 
 
 def status(phase: JobPhase, code: int | None = None) -> JobStatus:

@@ -1,0 +1,103 @@
+"""A session holds the lock while it is open, and takes changed settings as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from overbrainer_core.errors import ConfigError, LockedError
+from overbrainer_core.events.types import Event, StageModel
+from overbrainer_core.flows.session import open_session
+from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.values.stage import Stage
+from tests.peers.program import write_project
+
+
+class Listener:
+    """Counts what it is told."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def on_event(self, event: Event) -> None:
+        self.events.append(event)
+
+    def on_close(self) -> None:
+        self.events.clear()
+
+
+async def test_a_session_locks_its_project_until_it_ends(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    async with open_session(tmp_path, process_env={}) as session:
+        assert session.is_locked
+        assert session.settings.project_name == "e2e"
+        with pytest.raises(LockedError) as caught:
+            async with open_session(tmp_path, process_env={}):
+                pass
+        assert caught.value.pid == os.getpid()
+        async with open_session(tmp_path, process_env={}, lock=False) as beside:
+            assert not beside.is_locked
+    async with open_session(tmp_path, process_env={}):
+        pass
+
+
+async def test_a_directory_that_is_no_project_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        async with open_session(tmp_path, process_env={}):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_newer_format_is_refused_for_writing_only(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    ProjectPaths(tmp_path).version.write_text("2\n")
+    with pytest.raises(ConfigError, match="format 2"):
+        async with open_session(tmp_path, process_env={}):
+            pass
+    async with open_session(tmp_path, process_env={}, lock=False) as session:
+        assert session.settings.project_name == "e2e"
+
+
+async def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    async with open_session(tmp_path, process_env={"OVERBRAINER_PIPELINE__CONCURRENCY": "3"}) as session:
+        assert session.settings.pipeline.concurrency == 3
+
+
+async def test_every_bus_has_the_observers_of_the_session(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    listener = Listener()
+    event = StageModel(stage=Stage.ANSWERS, model="m")
+    async with open_session(tmp_path, process_env={}, observers=[listener]) as session:
+        session.new_bus().publish(event)
+        session.new_bus().publish(event)
+    assert listener.events == [event, event]
+
+
+async def test_changed_settings_are_taken_once(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    config = ProjectPaths(tmp_path).config
+    async with open_session(tmp_path, process_env={}) as session:
+        assert not session.reload_if_changed()
+        config.write_text(config.read_text().replace("concurrency = 2", "concurrency = 7"))
+        assert session.reload_if_changed()
+        assert session.settings.pipeline.concurrency == 7
+        assert not session.reload_if_changed()
+
+
+async def test_an_invalid_change_leaves_the_settings_in_force(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    config = ProjectPaths(tmp_path).config
+    async with open_session(tmp_path, process_env={}) as session:
+        config.write_text("[project]\n")
+        with pytest.raises(ConfigError):
+            session.reload_if_changed()
+        assert session.settings.pipeline.concurrency == 2
+
+
+async def test_a_session_never_shows_its_environment(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    async with open_session(tmp_path, process_env={"OVERBRAINER_HF_TOKEN": "hf_secret"}) as session:
+        assert "hf_secret" not in repr(session)
