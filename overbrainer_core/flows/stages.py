@@ -8,11 +8,12 @@ requests in flight and keeps everything saved.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from overbrainer_core.aio.interrupt import Interrupt
 from overbrainer_core.clock import rfc3339
+from overbrainer_core.config.hints import known_hint, name_text
 from overbrainer_core.config.settings import Role
 from overbrainer_core.dataset.store import read_subtopics
 from overbrainer_core.errors import (
@@ -64,10 +65,10 @@ class StageOutcome:
 
 
 class UnknownTopicError(ConfigError):
-    """No topic of that name is configured."""
+    """No topic of that name is configured; tells the near miss and the known ones."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"unknown topic `{name}`")
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown topic `{name_text(name)}`{known_hint(name, known)}")
 
 
 class StageStoppedError(ProviderError):
@@ -154,7 +155,7 @@ class StageCommand:
     async def run_chain(self, stage: Stage, *, topic: str | None = None, force: bool = False) -> list[StageOutcome]:
         """Like `run`; the outcomes of all stages that ran, the one asked for last."""
         if topic is not None and self._session.settings.topic(topic) is None:
-            raise UnknownTopicError(topic)
+            raise UnknownTopicError(topic, [entry.name for entry in self._session.settings.topics])
         prompts = None if stage is Stage.SPLIT else load_prompts(self._session.paths)
         outcomes: list[StageOutcome] = []
         if stage is Stage.QUESTIONS and await self._lacks_subtopics(topic):

@@ -67,8 +67,8 @@ async def test_an_unknown_topic_is_told_before_anything_else_and_leaves_no_trace
     (stage_project.paths.prompts).mkdir(parents=True)
     (stage_project.paths.prompts / "judge.txt").write_text("{% if %}")
     with pytest.raises(UnknownTopicError) as caught:
-        await stage_project.run(Stage.SUBTOPICS, topic="nope")
-    assert str(caught.value) == "unknown topic `nope`"
+        await stage_project.run(Stage.SUBTOPICS, topic="Tea")
+    assert str(caught.value) == "unknown topic `Tea`; did you mean `tea`? known: `tea`"
     assert stage_project.provider.requests == []
     assert stage_project.history() == []
 
