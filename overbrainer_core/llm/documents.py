@@ -7,6 +7,7 @@ U+FFFD, so that a paid answer can be written. An error inside an answer of 200 i
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from overbrainer_core.llm.errors import MESSAGE_LIMIT, HttpStatusError, InvalidR
 from overbrainer_core.llm.http import HttpReply
 from overbrainer_core.text import drop_controls, one_line, replace_surrogates
 
+_log = logging.getLogger("overbrainer.llm")
 _BOM = b"\xef\xbb\xbf"
 _STATUS_BY_WORD = {
     "authentication_error": 401,
@@ -62,6 +64,7 @@ def parse_document(body: bytes) -> Any:
 def _parse_odd(content: bytes) -> Any:
     """The value when it holds a lone surrogate; other oddities stay refused."""
     value = json.loads(content.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+    _log.debug("a reply holds a lone surrogate; it is replaced")
     return json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
@@ -158,9 +161,11 @@ def _status_of(error: dict[str, Any]) -> int | None:
 
 def count_of(value: object) -> int:
     """A token counter; one that is missing, null, negative or no whole number counts 0."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        return 0
-    return value if value < 2**63 else 0
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63:
+        return value
+    if value is not None:
+        _log.debug("a reply's token counter is no whole number; it counts 0")
+    return 0
 
 
 def text_of(content: object) -> str:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import resource
 import socket
 import ssl
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import aiohttp
@@ -29,6 +31,8 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 """Largest answer that is read, decompressed."""
 KEEPALIVE_S = 30.0
 """Seconds an idle connection is kept."""
+SPARE_DESCRIPTORS = 512
+"""Open files left for everything that is no connection to a provider."""
 DEMO_BASE_URL = "demo:"
 """The base URL of the in-process provider."""
 
@@ -231,7 +235,22 @@ def build_api(
     return HttpApi(transport, base_url=base_url, timeout_s=timeout_s)
 
 
+def allow_descriptors(count: int) -> None:
+    """Raise this process's limit of open files so that so many connections fit beside its other files.
+
+    Many systems start programs with 1,024, and allow more to those that ask.
+    """
+    wanted = count + SPARE_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    with suppress(ValueError, OSError):  # the connections over the limit fail and are tried again
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
 def _network_transport(url: httpx.URL, concurrency: int, environment: Mapping[str, str]) -> AiohttpTransport:
+    allow_descriptors(concurrency)
     # reading the certificates takes tens of milliseconds, and plain HTTP needs none
     context = httpx.create_ssl_context(verify=url.scheme == "https")
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import resource
 import socket
 import ssl
 import zlib
@@ -279,3 +280,17 @@ def test_the_most_telling_cause_is_told(cause: BaseException, words: str) -> Non
     error = httpx.ConnectError("all attempts failed")
     error.__cause__ = cause
     assert failure_words(error) == words
+
+
+def test_the_limit_of_open_files_is_raised_for_many_connections_and_never_lowered() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip("this machine allows few open files")
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        http.allow_descriptors(1024)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1024 + http.SPARE_DESCRIPTORS
+        http.allow_descriptors(8)
+        assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == 1024 + http.SPARE_DESCRIPTORS
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
