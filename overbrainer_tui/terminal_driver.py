@@ -17,21 +17,18 @@ import threading
 import time
 import tty
 from codecs import getincrementaldecoder
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import IO, Any, ClassVar
 
 from textual import events
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
-from overbrainer_tui.terminal_input import ESC, InputFilter
+from overbrainer_tui.terminal_input import InputFilter
+from overbrainer_tui.terminal_keys import KeyReader, Pasted
 
 BACKLOG_CHARS = 1 << 20
 """Characters that may wait for a slow terminal; beyond it what is drawn is dropped and repainted later."""
-
-LOOK_S = 0.1
-"""Seconds after which the input thread looks whether it shall end."""
 
 _TAKE = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?7l"
 """Alternate screen, no cursor, bracketed paste, no wrapping."""
@@ -120,6 +117,7 @@ class TerminalDriver(LinuxDriver):
         self._screen: IO[str] = sys.__stdout__ or sys.__stderr__ or sys.stdout
         self._output: OutputThread | None = None
         self._is_suspended = False
+        self._wake_read, self._wake_write = os.pipe()
 
     def write(self, data: str) -> None:
         """Write to the terminal, unless it was given back."""
@@ -172,6 +170,7 @@ class TerminalDriver(LinuxDriver):
         if self.exit_event.is_set() or self._key_thread is None:
             return
         self.exit_event.set()
+        os.write(self._wake_write, b".")
         signal.signal(signal.SIGWINCH, signal.SIG_DFL)
         if self._key_thread is not threading.current_thread():
             self._key_thread.join(timeout=1.0)
@@ -237,17 +236,23 @@ class TerminalDriver(LinuxDriver):
     # Input
 
     def run_input_thread(self) -> None:
-        """Read keys until told to end; what the terminal answers and reports is taken out."""
+        """Read keys until told to end; what the terminal answers and reports is taken out.
+
+        It sleeps until something arrives, or until a held ESC must be a key.
+        """
         decode = getincrementaldecoder("utf-8")("replace").decode
-        parser = XTermParser()
-        typed = InputFilter()
+        typed, keys = InputFilter(), KeyReader()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._wake_read, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                is_ready = selector.select(min(LOOK_S, typed.wait_s or LOOK_S))
+                ready = {key.fd for key, _ in selector.select(typed.wait_s)}
+                if self._wake_read in ready:
+                    os.read(self._wake_read, 64)
+                    continue
                 now = time.monotonic()
-                if not is_ready:
-                    self._hand_over(parser, typed.idle(now))
+                if self.fileno not in ready:
+                    self._hand_over(keys, typed.idle(now))
                     continue
                 try:
                     read = os.read(self.fileno, 4096)
@@ -257,17 +262,15 @@ class TerminalDriver(LinuxDriver):
                 if not read:
                     self._tell_broken(EOFError("the terminal's input was closed"))
                     return
-                self._hand_over(parser, typed.feed(decode(read), now))
+                self._hand_over(keys, typed.feed(decode(read), now))
 
-    def _hand_over(self, parser: XTermParser, pieces: Any) -> None:
+    def _hand_over(self, keys: KeyReader, pieces: Iterable[str]) -> None:
         for piece in pieces:
-            if piece == ESC:
-                self.process_message(events.Key("escape", ESC))
-                continue
-            for event in parser.feed(piece):
-                self.process_message(event)
-        for event in parser.tick():
-            self.process_message(event)
+            for found in keys.read(piece):
+                if isinstance(found, Pasted):
+                    self.process_message(events.Paste(found.text))
+                else:
+                    self.process_message(events.Key(found.name, found.character))
 
 
 def repaint(app: Any) -> None:

@@ -25,6 +25,9 @@ LONGEST = 256
 PASTE_START = "\x1b[200~"
 PASTE_END = "\x1b[201~"
 
+_INTRODUCERS = frozenset("[O]PX^_")
+"""What makes a lone ESC the start of a sequence that was split after it."""
+
 _KEY_FINALS = frozenset("ABCDEFHPQSZ~u")
 
 
@@ -65,6 +68,10 @@ class InputFilter:
     def feed(self, text: str, now: float) -> Iterator[str]:
         """Take what arrived at `now` (monotonic seconds)."""
         yield from self.idle(now)
+        if self._in is _In.ESC and text and text[0] not in _INTRODUCERS:
+            # a key pressed soon after Escape; with Alt both would have come together
+            self._reset()
+            yield ESC
         out: list[str] = []
         for char in text:
             typed = self._take(char)

@@ -329,7 +329,7 @@ def test_in_tmux_keys_sizes_and_the_way_back_to_the_shell_work(tmp_path: Path) -
         window.wait_for("Nothing ran yet")
         window.press("Tab")
         window.wait_for("No runs yet")
-        window.press("Escape", ":")
+        window.press(":")
         window.wait_for("Commands")
         window.press("Escape")
         window.resize(120, 40)

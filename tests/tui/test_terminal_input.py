@@ -76,6 +76,12 @@ def test_two_escapes_are_two_keys() -> None:
     assert typed(ESC + ESC) == ESC * 2
 
 
+def test_a_key_soon_after_escape_is_a_key_of_its_own() -> None:
+    taken = InputFilter()
+    assert list(taken.feed(ESC, 1.0)) == []
+    assert list(taken.feed("j", 1.03)) == [ESC, "j"]
+
+
 def test_a_combined_key_passes_to_the_key_parser() -> None:
     assert typed("\x1bj") == "\x1bj"
 
