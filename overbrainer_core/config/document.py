@@ -199,8 +199,12 @@ class ConfigDocument:
         if self._field(table, key).is_required:
             raise EditError(f"{table}.{key}", IS_FIXED)
         path: Path = (*table.path, key)
-        if self.value(table, key) is not None:
-            self._adopt(toml_edit.remove(self._text, path), without(self._tables, path), f"{table}.{key}")
+        if self.value(table, key) is None:
+            return
+        text, tables = toml_edit.remove(self._text, path), without(self._tables, path)
+        if not at(tables, table.path) and at(parse_toml(text), table.path) is None:
+            tables = without(tables, table.path)  # it was made by the dots of this key alone
+        self._adopt(text, tables, f"{table}.{key}")
 
     def _add(self, edit: AddTable) -> None:
         if edit.section not in REMOVABLE:

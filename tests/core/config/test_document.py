@@ -221,6 +221,12 @@ def test_the_last_of_its_kind_takes_its_empty_parent_with_it() -> None:
     assert "topics" not in edited(INLINE, gone)
 
 
+def test_a_table_made_by_the_dots_of_one_key_goes_with_that_key() -> None:
+    gone = edited(INLINE, [UnsetKey(PIPELINE, "max_retries"), UnsetKey(PIPELINE, "concurrency")])
+    assert "pipeline" not in tomllib.loads(gone)
+    assert "[pipeline]\nseed = 1\n" in edited(gone, [SetKey(PIPELINE, "seed", 1)])
+
+
 def test_new_tables_come_after_their_kind_and_nothing_is_reordered() -> None:
     text = edited(HEADERS, [AddTable("topics", "salt"), AddTable("providers", "c", "openai")])
     headers = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("[")]
@@ -348,7 +354,7 @@ EDITS = st.one_of(
 
 def comments(text: str) -> list[str]:
     """Every line that is a comment, in order."""
-    return [line for line in text.splitlines(keepends=True) if line.lstrip(" ").startswith("#")]
+    return [line for line in text.split("\n") if line.lstrip(" ").startswith("#")]
 
 
 TEMPLATES = [HEADERS, INLINE, INTERLEAVED, assets.template("overbrainer.toml"), assets.template("demo.toml")]
@@ -380,7 +386,7 @@ def test_any_edits_leave_the_comments_and_lines_of_all_else_as_they_were(
 
 def comments_within(text: str, table: TableRef) -> list[str]:
     """The comments between the keys of a table of its own, which go with it."""
-    lines = text.splitlines(keepends=True)
+    lines = text.split("\n")
     found: list[str] = []
     inside, pending, topics = False, list[str](), -1
     for line in lines:
@@ -400,7 +406,7 @@ def comments_within(text: str, table: TableRef) -> list[str]:
 
 def check_lines_elsewhere(before: str, after: str, edit: Edit) -> None:
     """What is added is only added, what is removed only removed, and a value that changes changes on its line."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    old, new = before.split("\n"), after.split("\n")
     if isinstance(edit, AddTable):
         assert is_within(before, after)
     elif isinstance(edit, UnsetKey | RemoveTable):
