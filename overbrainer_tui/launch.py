@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.metadata
 import locale
 import logging
 import os
@@ -89,7 +88,6 @@ async def _main(options: AppOptions, chosen: ChosenLook, *, is_demo: bool, auto_
             state = AppState(
                 project_facts(session),
                 version=overbrainer_core.__version__,
-                repository=repository_url(),
                 is_readonly=options.readonly,
                 demo_directory=str(options.directory) if is_demo else None,
             )
@@ -128,6 +126,7 @@ async def run_session(
         engine.listen(buffer)
         app = OverbrainerApp(engine, chosen.look, driver_class=TerminalDriver)
         TerminalDriver.on_broken = app.break_off
+        group.create_task(_look_up_repository(state), name="look up the repository")
         with _signals(engine):
             engine.open(lambda state: open_with(state, opening))
             failure = await _show(app)
@@ -216,8 +215,15 @@ def _event_log(destination: str | None) -> Iterator[tuple[Observer, ...]]:
         log.close()
 
 
+async def _look_up_repository(state: AppState) -> None:
+    """Only a key needs it: the first paint does not wait for the package's metadata."""
+    state.repository = await asyncio.to_thread(repository_url)
+
+
 def repository_url() -> str:
     """The `Repository` address of the package's own metadata, '' without one."""
+    import importlib.metadata  # slow to import
+
     try:
         entries = importlib.metadata.metadata("overbrainer").get_all("Project-URL") or []
     except importlib.metadata.PackageNotFoundError:

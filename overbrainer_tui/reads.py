@@ -19,7 +19,6 @@ from overbrainer_core.runs.record import FILE_NAME, RunRecord, load_run
 from overbrainer_core.runs.store import run_ids
 from overbrainer_core.secrets.redact import redact
 from overbrainer_core.text import escape_controls
-from overbrainer_core.training.metrics import iter_metrics_file
 from overbrainer_tui.effects import ExportLogs, JobLogRead, LogsExported, RunsRead
 from overbrainer_tui.view_models.run_track import TrackData
 from overbrainer_tui.view_models.snapshots import Cost
@@ -77,6 +76,8 @@ def read_track(paths: ProjectPaths, run_id: str, *, is_dropped: Callable[[], boo
 
     It is given up soon after `is_dropped` says that nobody wants it any more.
     """
+    from overbrainer_core.training.metrics import iter_metrics_file  # its decoder is slow to import
+
     path = paths.run(run_id) / "metrics.jsonl"
     if not path.is_file() or path.is_symlink():
         return None

@@ -360,7 +360,7 @@ def run_task_ended(state: AppState, outcome: RunTaskEnded) -> list[Effect]:
     if task.following is not None and run_id is not None:
         effects += _begin(state, task.following, run_id)
     if state.chain is not None and state.chain.task == task.number:
-        _end_chain(state, outcome, run_id)
+        _end_chain(state, task, outcome, run_id)
     return effects + leave_if_done(state)
 
 
@@ -375,8 +375,11 @@ def _tell_end(state: AppState, outcome: RunTaskEnded, run_id: str | None) -> Non
         state.quit.note(text, subject=run_id or "")
 
 
-def _end_chain(state: AppState, outcome: RunTaskEnded, run_id: str | None) -> None:
+def _end_chain(state: AppState, task: RunTask, outcome: RunTaskEnded, run_id: str | None) -> None:
     record: RunRecord | None = outcome.record
+    if task.following is not None:
+        stop_chain(state, f"run {run_id} is being {'cancelled' if task.following is RunTaskKind.CANCEL else 'stopped'}")
+        return
     if outcome.error is None and record is not None and record.state is RunState.SUCCEEDED:
         merged = f", merged model in runs/{run_id}/output/merged" if state.project.merge else ""
         finish_chain(state, f"auto done: runs/{run_id}/output{merged}")

@@ -24,6 +24,9 @@ SAMPLES_KEPT = 60
 STALE_S = 20.0
 """Age in seconds from which the last sample is no longer of now."""
 
+AGE_TICK_S = 10.0
+"""Steps in which the age of a stale sample is told below a minute; from there in minutes."""
+
 MESSAGES_KEPT = 3
 """Reported lines shown."""
 
@@ -110,11 +113,14 @@ class RunTrack:
         return (*self._messages, self._error) if self._error is not None else tuple(self._messages)
 
     def stale_age_s(self, now: datetime) -> float | None:
-        """The age of the last sample when it is stale."""
+        """The age of the last sample when it is stale, in steps so that it does not change at every look."""
         if not self.samples:
             return None
         age = (now - self.samples[-1].at).total_seconds()
-        return age if age > STALE_S else None
+        if age <= STALE_S:
+            return None
+        tick = AGE_TICK_S if age < 60 else 60.0
+        return age // tick * tick
 
     def points_missing(self, *, is_followed: bool) -> str | None:
         """The note about events that a slow screen lost."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from overbrainer_core.errors import ItemsFailedError
+from overbrainer_core.events.types import JobStatus, RunCreated
 from overbrainer_core.runs.record import RunState
+from overbrainer_core.values.job import JobPhase, JobState
 from overbrainer_tui import keys, outcomes
 from overbrainer_tui.effects import (
     Effect,
@@ -201,3 +203,14 @@ def test_between_two_links_the_lock_holds() -> None:
     assert state.lock_reason is not None
     press(state, "r")
     assert state.overlay is None
+
+
+def test_a_run_of_the_chain_that_is_cancelled_stops_the_chain_there() -> None:
+    state = app_state()
+    start = start_chain_run(state)
+    outcomes.take_events(state, start.task, [RunCreated(run_id="r1", target="local")])
+    outcomes.take_events(state, start.task, [JobStatus(run_id="r1", state=JobState(phase=JobPhase.RUNNING))])
+    state.training.take_runs([run_record("r1")])
+    press(state, "c", "y")
+    outcomes.take(state, RunTaskEnded(task=start.task, error="interrupted: ...", is_detached=True))
+    assert status(state) == "auto stopped at train: run r1 is being cancelled; A resumes it"
