@@ -203,8 +203,12 @@ def join(spans: list[Span]) -> Row:
 def _merges(before: Span, span: Span) -> bool:
     if before.tone == span.tone:
         return True
+    if before.tone.on != span.tone.on or not span.text.isspace():
+        return False
     # A struck, reversed or underlined blank would be seen; every other blank shows its ground only.
-    is_seen = any(
-        tone.weight in ("strike", "reverse") or tone.role in ("err", "err_word") for tone in (before.tone, span.tone)
-    )
-    return before.tone.on == span.tone.on and not is_seen and span.text.isspace()
+    return not (_is_seen(before.tone) or _is_seen(span.tone))
+
+
+def _is_seen(tone: Tone) -> bool:
+    """Whether a blank of this tone shows more than its ground."""
+    return tone.weight in ("strike", "reverse") or tone.role in ("err", "err_word")

@@ -131,7 +131,8 @@ def _lose(state: AppState, task: int, lost: int, finished: Sequence[tuple[Stage,
         return []
     state.training.lose(owner.run_id, lost)
     # a local job's file already has what was skipped; elsewhere it comes with the results
-    return [ReadMetrics(run_id=owner.run_id, generation=state.training.mark_read(owner.run_id))]
+    state.read_metrics_later(owner.run_id)
+    return []
 
 
 def take_log(state: AppState, entry: LogEntry) -> list[Effect]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from overbrainer_core.log_setup import LogEntry
-from overbrainer_tui.effects import Effect, ProjectFacts, Purpose, ReadJobLog, ReadRuns
+from overbrainer_tui.effects import Effect, ProjectFacts, Purpose, ReadJobLog, ReadMetrics, ReadRuns
 from overbrainer_tui.view_models.auto import AutoChain
 from overbrainer_tui.view_models.footer import CostModel, StatusLine
 from overbrainer_tui.view_models.logs import LogsModel
@@ -27,6 +27,9 @@ MIN_HEIGHT = 24
 LOOK_S = 2.0
 """Seconds between two reads of the runs or of a job's log, while they are shown."""
 
+
+QUIET_S = 1.0
+"""Seconds without a lost event after which a run's metrics file is read to make good what was lost."""
 
 _LOG_LEVELS = {Level.INFO: logging.INFO, Level.WARNING: logging.WARNING, Level.ERROR: logging.ERROR}
 
@@ -82,6 +85,7 @@ class AppState:
         self._reads_runs_again = False
         self._is_reading_log = False
         self._look_at: float | None = None
+        self._recover_at: dict[str, float] = {}
 
     # Time and size
 
@@ -188,15 +192,23 @@ class AppState:
         """A read of a job's log ended."""
         self._is_reading_log = False
 
+    def read_metrics_later(self, run_id: str) -> None:
+        """Read a run's metrics file once its events come slowly again: a read during a burst would be in vain."""
+        self._recover_at[run_id] = self.mono + QUIET_S
+
     def tick(self) -> list[Effect]:
         """What is due now."""
+        effects: list[Effect] = []
+        for run_id in [run_id for run_id, at in self._recover_at.items() if self.mono >= at]:
+            del self._recover_at[run_id]
+            effects.append(ReadMetrics(run_id=run_id, generation=self.training.mark_read(run_id)))
         if self._look_at is not None and self.mono >= self._look_at:
-            return self.look()
-        return []
+            effects += self.look()
+        return effects
 
     def next_tick_s(self) -> float | None:
         """Seconds until something is due; None while nothing is: then no timer runs."""
-        due = [] if self._look_at is None else [max(self._look_at, self.mono)]
+        due = [max(at, self.mono) for at in (self._look_at, *self._recover_at.values()) if at is not None]
         if self.status.until is not None and self.status.until > self.mono:
             due.append(self.status.until)
         return min(due) - self.mono if due else None

@@ -395,8 +395,14 @@ def test_lost_points_are_noted_until_the_metrics_file_is_read() -> None:
     state = in_training()
     task = followed(state)
     event = Metric(run_id=RUNNING_ID, metric=TrainMetric(time=1.0, step=7, loss=1.0))
-    effects = outcomes.take_events(state, task, [event], lost=3)
-    assert of(effects, ReadMetrics) == [ReadMetrics(run_id=RUNNING_ID, generation=1)]
+    assert outcomes.take_events(state, task, [event], lost=1) == []
+    state.at(MONO + 0.5, NOW)
+    assert outcomes.take_events(state, task, [event], lost=2) == []
+    state.at(MONO + 1.0, NOW)
+    assert of(state.tick(), ReadMetrics) == []
+    assert state.next_tick_s() == 0.5
+    state.at(MONO + 1.5, NOW)
+    assert of(state.tick(), ReadMetrics) == [ReadMetrics(run_id=RUNNING_ID, generation=1)]
     assert ("points", "3 points missing until the run ends", True) in selected(state).facts
     data = TrackData(RUNNING_ID)
     data.apply(TrainMetric(time=1.0, step=8, loss=1.0))
