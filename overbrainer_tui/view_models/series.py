@@ -7,6 +7,7 @@ bucket covers twice the steps: memory and drawing are bounded by the screen, not
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import deque
 
 from overbrainer_core.values.metric import TrainMetric
@@ -21,77 +22,96 @@ TREND_LOGS = 8
 Point = tuple[int, float]
 
 
+class _Bucket:
+    """Consecutive steps of a curve: the first, lowest, highest and last point."""
+
+    __slots__ = ("first", "high", "last", "low", "step", "value")
+
+    def __init__(self, step: int, value: float) -> None:
+        self.step = step
+        self.value = value
+        self.first = self.low = self.high = (step, value)
+
+    def add(self, step: int, value: float) -> None:
+        """Add a point whose step is not below the last; the same step again replaces it."""
+        if step == self.step and self.first[0] == step:
+            self.first = self.low = self.high = (step, value)
+        elif step == self.step:
+            point = (step, value)
+            others = [found for found in (self.first, self.low, self.high) if found[0] != step]
+            self.low = min(*others, point, key=_value_of)
+            self.high = max(*others, point, key=_value_of)
+        elif value < self.low[1]:
+            self.low = (step, value)
+        elif value > self.high[1]:
+            self.high = (step, value)
+        self.step = step
+        self.value = value
+
+    def merge(self, other: _Bucket) -> None:
+        """Take in the bucket after this one."""
+        self.low = min(self.low, other.low, key=_value_of)
+        self.high = max(self.high, other.high, key=_value_of)
+        self.step, self.value = other.step, other.value
+
+    def points(self) -> list[Point]:
+        """The points kept, each once, steps ascending."""
+        return sorted({self.first, self.low, self.high, (self.step, self.value)})
+
+
+def _value_of(point: Point) -> float:
+    return point[1]
+
+
 class Curve:
     """One curve, reduced as it grows."""
 
     def __init__(self) -> None:
-        self._buckets: list[list[Point]] = []
-        self._keys: list[int] = []
+        self._buckets: list[_Bucket] = []
+        self._end = 0
         self._width = 1
         self._points: Points | None = None
 
     def add(self, step: int, value: float) -> None:
         """Add a point; a step seen last is replaced, a lower one is left out."""
-        key = step // self._width
-        if self._keys and key < self._keys[-1]:
-            return
         self._points = None
-        if self._keys and key == self._keys[-1]:
-            bucket = self._buckets[-1]
-            if bucket[-1][0] > step:
-                return
-            kept = [point for point in bucket if point[0] != step]
-            self._buckets[-1] = _reduced([*kept, (step, value)])
+        if step < self._end:
+            if self._buckets and step >= self._buckets[-1].step:
+                self._buckets[-1].add(step, value)
             return
-        self._keys.append(key)
-        self._buckets.append([(step, value)])
-        if len(self._keys) > BUCKETS:
+        self._buckets.append(_Bucket(step, value))
+        self._end = (step // self._width + 1) * self._width
+        if len(self._buckets) > BUCKETS:
             self._merge()
 
     def _merge(self) -> None:
         self._width *= 2
-        keys: list[int] = []
-        buckets: list[list[Point]] = []
+        merged: list[_Bucket] = []
         for bucket in self._buckets:
-            key = bucket[0][0] // self._width
-            if keys and keys[-1] == key:
-                buckets[-1] = _reduced([*buckets[-1], *bucket])
+            if merged and merged[-1].first[0] // self._width == bucket.first[0] // self._width:
+                merged[-1].merge(bucket)
             else:
-                keys.append(key)
-                buckets.append(bucket)
-        self._keys, self._buckets = keys, buckets
+                merged.append(bucket)
+        self._buckets = merged
+        self._end = (merged[-1].first[0] // self._width + 1) * self._width
 
     @property
     def last(self) -> Point | None:
         """The newest point."""
-        return self._buckets[-1][-1] if self._buckets else None
+        return (self._buckets[-1].step, self._buckets[-1].value) if self._buckets else None
 
     def points(self) -> Points:
         """The points kept, steps ascending."""
         if self._points is None:
-            kept = [point for bucket in self._buckets for point in bucket]
+            kept = [point for bucket in self._buckets for point in bucket.points()]
             self._points = Points(steps=tuple(step for step, _ in kept), values=tuple(value for _, value in kept))
         return self._points
 
     def at(self, step: int) -> float | None:
         """The value at the step, or at the nearest step before it; None before the first."""
         points = self.points()
-        low, high = 0, len(points.steps)
-        while low < high:
-            middle = (low + high) // 2
-            if points.steps[middle] <= step:
-                low = middle + 1
-            else:
-                high = middle
-        return points.values[low - 1] if low else None
-
-
-def _reduced(points: list[Point]) -> list[Point]:
-    """First, lowest, highest and last of points with ascending steps, each once."""
-    if len(points) <= 4:
-        return points
-    kept = {points[0], points[-1], min(points, key=lambda p: p[1]), max(points, key=lambda p: p[1])}
-    return sorted(kept)
+        index = bisect_right(points.steps, step)
+        return points.values[index - 1] if index else None
 
 
 class RunCurves:

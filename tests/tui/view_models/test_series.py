@@ -87,3 +87,14 @@ def test_the_cursor_moves_from_point_to_point_and_stays_at_the_ends() -> None:
     assert [curves.step_beside(30, by) for by in (-1, 1)] == [20, 30]
     assert curves.step_beside(10, -1) == 10
     assert curves.cursor_at(20).loss == 20.0
+
+
+def test_a_repeated_step_in_a_wide_bucket_forgets_its_first_value() -> None:
+    curve = Curve()
+    for step in range(1, 5001):
+        curve.add(step, 1.0)
+    curve.add(5000, 99.0)
+    curve.add(5000, 2.0)
+    points = curve.points()
+    assert (points.steps[-1], points.values[-1]) == (5000, 2.0)
+    assert 99.0 not in points.values
