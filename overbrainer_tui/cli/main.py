@@ -29,6 +29,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("runs:runs", "List the runs and read their logs."),
     "history": ("runs:history", "What the stages did and spent."),
     "migrate": ("project:migrate", "Bring a project of an older overbrainer up to date."),
+    "doctor": ("doctor:doctor", "Check what is needed before money is spent."),
     "demo": ("project:demo", "Try everything on a small project: no key, no GPU."),
     "tui": ("tui_command:tui", "Open the full-screen app."),
 }
