@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from overbrainer_core.runs.record import RunState
 from overbrainer_tui import logs_actions, pipeline_actions, quit_actions, training_actions
-from overbrainer_tui.effects import Effect, OpenRepository, ReloadSettings
+from overbrainer_tui.effects import Effect, KeepTheme, OpenRepository, ReloadSettings
 from overbrainer_tui.state import VIEW_KEYS, AppState, View
 from overbrainer_tui.view_models.overlay import Help, Palette
 from overbrainer_tui.view_models.snapshots import Hint, Level
@@ -84,6 +84,23 @@ def _no_repository(state: AppState) -> str | None:
     return None if state.repository else "this build names no repository to open"
 
 
+def _choose_theme(theme: str) -> Deed:
+    def choose(state: AppState) -> list[Effect]:
+        state.theme = theme
+        return [KeepTheme(theme=theme)]
+
+    return choose
+
+
+def _theme_refusal(theme: str) -> Reason:
+    def refusal(state: AppState) -> str | None:
+        if state.is_theme_forced:
+            return "OVERBRAINER_TUI_THEME decides the theme"
+        return f"the theme is {theme} already" if state.theme == theme else None
+
+    return refusal
+
+
 def _move_in(view: View) -> Callable[[str], Deed]:
     """Keys that only move are the view model's."""
 
@@ -148,6 +165,18 @@ _EVERYWHERE = (
         deed=lambda state: [OpenRepository(url=state.repository)],
         title="Open the repository in a browser",
         refusal=_no_repository,
+    ),
+    *(
+        Action(
+            id=f"theme_{theme}",
+            keys=(),
+            shown="",
+            help="",
+            deed=_choose_theme(theme),
+            title=f"Theme: {words}",
+            refusal=_theme_refusal(theme),
+        )
+        for theme, words in (("dark", "dark"), ("light", "light"), ("safe", "safe for colour-blind eyes"))
     ),
     Action(id="help", keys=("?",), shown="?", help="this help", deed=_open_help, title="Show the keys"),
     Action(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -163,6 +164,8 @@ class OverbrainerApp(App[int]):
             return
         self.engine.now()
         state = self.engine.state
+        if state.theme != self._look.theme:
+            self._wear(state.theme)
         self._drawn_at = asyncio.get_running_loop().time()
         is_small = state.is_too_small
         self.query_one(TooSmall).display = is_small
@@ -180,6 +183,12 @@ class OverbrainerApp(App[int]):
         header.show(state.header())
         footer.show(state.footer(hints))
         self._plan_tick()
+
+    def _wear(self, theme: str) -> None:
+        """Draw with another theme from now on."""
+        self._look = replace(self._look, theme=theme)
+        self.theme = theme
+        self._table = style_table(self._look, self.get_theme(theme))
 
     def _draw_view(self, *, is_muted: bool) -> None:
         state = self.engine.state

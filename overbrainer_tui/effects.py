@@ -135,6 +135,13 @@ class ExportLogs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeepTheme:
+    """Keep the theme in the user's configuration."""
+
+    theme: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRepository:
     """Open the repository's address in a browser."""
 
@@ -163,6 +170,7 @@ Effect = (
     | ReadHistory
     | ReloadSettings
     | ExportLogs
+    | KeepTheme
     | OpenRepository
     | Leave
 )
@@ -313,6 +321,14 @@ class LogsExported:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThemeKept:
+    """The theme is kept, or could not be: then it holds until the app ends."""
+
+    theme: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserFailed:
     """No browser could be started, or it said that it failed."""
 
@@ -332,5 +348,6 @@ Outcome = (
     | HistoryRead
     | SettingsRead
     | LogsExported
+    | ThemeKept
     | BrowserFailed
 )

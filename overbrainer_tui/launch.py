@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -32,6 +33,7 @@ from overbrainer_tui.look import ChosenLook, choose_look, framework_environment
 from overbrainer_tui.opening import Opening, open_with
 from overbrainer_tui.quit_actions import INTERRUPTED
 from overbrainer_tui.state import AppState
+from overbrainer_tui.user_settings import load_theme
 from overbrainer_tui.view_models.quit import waiting_for
 
 if TYPE_CHECKING:
@@ -65,7 +67,10 @@ def run_app(options: AppOptions, *, is_demo: bool = False, auto_yes: bool = Fals
     environment = dict(options.environment)
     if options.no_color:
         environment["NO_COLOR"] = "1"
-    chosen = choose_look(environment, encoding=locale.getpreferredencoding(do_setlocale=False))
+    theme, trouble = load_theme(environment)
+    chosen = choose_look(environment, theme=theme, encoding=locale.getpreferredencoding(do_setlocale=False))
+    if trouble is not None:
+        chosen = replace(chosen, warnings=(*chosen.warnings, trouble))
     os.environ.update(framework_environment(chosen.look))  # read once, when the framework is imported
     return asyncio.run(_main(options, chosen, is_demo=is_demo, auto_yes=auto_yes))
 
@@ -91,6 +96,7 @@ async def _main(options: AppOptions, chosen: ChosenLook, *, is_demo: bool, auto_
                 is_readonly=options.readonly,
                 demo_directory=str(options.directory) if is_demo else None,
             )
+            state.theme, state.is_theme_forced = chosen.look.theme, chosen.is_theme_forced
             opening = await asyncio.to_thread(_demo_opening, paths, auto_yes=auto_yes) if is_demo else Opening()
             return await run_session(session, state, chosen, buffer, opening=opening)
 

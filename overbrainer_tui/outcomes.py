@@ -25,6 +25,7 @@ from overbrainer_tui.effects import (
     SettingsRead,
     StageReported,
     StagesEnded,
+    ThemeKept,
     TrainingPlanned,
 )
 from overbrainer_tui.state import AppState, View, training_setup
@@ -61,6 +62,10 @@ def take(state: AppState, outcome: Outcome) -> list[Effect]:
             return _settings_read(state, outcome)
         case LogsExported():
             return logs_actions.exported(state, outcome)
+        case ThemeKept():
+            kept = "kept for the next time" if outcome.error is None else f"not kept: {outcome.error}"
+            state.say(f"theme {outcome.theme}, {kept}", Level.INFO if outcome.error is None else Level.WARNING)
+            return []
         case BrowserFailed():
             state.say(f"cannot open a browser: {outcome.url}", Level.WARNING, is_end=True)
             return []

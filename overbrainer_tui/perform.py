@@ -30,6 +30,7 @@ from overbrainer_tui.effects import (
     HistoryRead,
     InterruptStages,
     JobLogRead,
+    KeepTheme,
     Leave,
     LogsExported,
     MetricsRead,
@@ -50,10 +51,12 @@ from overbrainer_tui.effects import (
     StagesEnded,
     StartTraining,
     StopRun,
+    ThemeKept,
     TrainingPlanned,
 )
 from overbrainer_tui.facts import plan_facts, project_facts
 from overbrainer_tui.task_reports import RunReport, StageReport
+from overbrainer_tui.user_settings import save_theme
 from overbrainer_tui.view_models.pipeline import RUN
 
 _log = logging.getLogger("overbrainer.app")
@@ -95,6 +98,8 @@ class Performer:
                     self._interrupts[effect.task].trigger("detach")
             case ExportLogs():
                 self._work(self._export(effect), "export logs")
+            case KeepTheme():
+                self._work(self._keep_theme(effect.theme), "keep the theme")
             case ReloadSettings():
                 self._work(self._reload(), "reload settings")
             case ReadRuns() | ReadMetrics() | ReadJobLog() | ReadHistory():
@@ -210,6 +215,16 @@ class Performer:
         except Exception as error:  # noqa: BLE001  # the task's root: a quit waits for this outcome
             outcome = LogsExported(name=effect.name, count=0, error=_fault(error))
         self._tell(outcome)
+
+    async def _keep_theme(self, theme: str) -> None:
+        error = None
+        try:
+            await asyncio.to_thread(save_theme, self._session.process_env, theme)
+        except OverbrainerError as failure:
+            error = describe(failure)
+        except Exception as failure:  # noqa: BLE001  # the task's root
+            error = _fault(failure)
+        self._tell(ThemeKept(theme=theme, error=error))
 
     async def _reload(self) -> None:
         """Read the settings again when they changed; unusable ones are told once and the old ones stay."""

@@ -64,6 +64,8 @@ class AppState:
         self.is_readonly = is_readonly
         self.demo_directory = demo_directory
         self.newer_version: str | None = None
+        self.theme = "dark"
+        self.is_theme_forced = False
         self.view = View.PIPELINE
         self.overlay: Overlay | None = None
         self.width, self.height = MIN_WIDTH, MIN_HEIGHT

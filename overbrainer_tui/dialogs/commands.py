@@ -64,13 +64,18 @@ def _entry(action: Action, reason: str | None, wanted: str, look: Look, *, is_se
     tone = FAINT if reason is not None else BRIGHT if is_selected else TEXT
     end = INSIDE - 1
     key_tone = FAINT if reason is not None else BRIGHT
-    line.put_right(end, action.keys[0] if len(action.keys[0]) == 1 else action.shown, key_tone.over(ground))
+    line.put_right(end, _key_of(action), key_tone.over(ground))
     where = action.view.value if action.view is not None else ""
     right = line.put_right(end - KEY_CELLS // 2, where, DIM.over(ground))
     at = _title(line, action.title, wanted, tone.over(ground), ground)
     if reason is not None:
         line.put(at + 2, shown(reason), FAINT.over(ground), room=max(0, right - at - 4))
     return line.row()
+
+
+def _key_of(action: Action) -> str:
+    """The key as it is shown, '' for a command without one."""
+    return action.keys[0] if action.keys and len(action.keys[0]) == 1 else action.shown
 
 
 def _title(line: Line, title: str, wanted: str, tone: Tone, ground: Ground) -> int:

@@ -45,7 +45,7 @@ def open_app(tmp_path: Path) -> Iterator[Open]:
         terminal = PtyTerminal(
             [sys.executable, *program, "-C", str(root), "tui"],
             stderr=tmp_path / f"stderr{len(opened)}",
-            env={**ENV, **env},
+            env={**ENV, "HOME": str(tmp_path), **env},
             size=size,
             cwd=tmp_path,
         )

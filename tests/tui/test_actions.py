@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from overbrainer_tui import actions, keys
-from overbrainer_tui.effects import Effect
+from overbrainer_tui import actions, keys, outcomes
+from overbrainer_tui.effects import Effect, KeepTheme, ThemeKept
 from overbrainer_tui.state import AppState, View
 from tests.tui.states import app_state, run_records
 
@@ -87,3 +87,15 @@ def test_the_palette_puts_titles_that_begin_with_what_was_typed_first() -> None:
     assert titles[0].lower().startswith("re")
     assert "Cancel this run" not in titles
     assert len(actions.palette_entries(app_state(), "")) == actions.palette_total()
+
+
+def test_a_theme_is_chosen_in_the_palette_and_kept() -> None:
+    state = app_state()
+    assert press(state, ":", *"theme: l", "enter") == [KeepTheme(theme="light")]
+    assert state.theme == "light"
+    outcomes.take(state, ThemeKept(theme="light"))
+    assert status(state) == "theme light, kept for the next time"
+    assert {a.id: why for a, why in actions.palette_entries(state, "theme")}["theme_light"] is not None
+    state.is_theme_forced = True
+    press(state, ":", *"theme: d", "enter")
+    assert status(state) == "OVERBRAINER_TUI_THEME decides the theme"

@@ -240,3 +240,14 @@ async def test_leaving_ends_the_app_with_its_exit_code(tmp_path: Path) -> None:
         await pilot.pause(0.05)
         assert pilot.app.return_value == 0
         assert not pilot.app.is_running
+
+
+async def test_another_theme_is_worn_at_once(tmp_path: Path) -> None:
+    async with shown(tmp_path) as pilot:
+        await drawn(pilot)
+        before = app_of(pilot)._table
+        state_of(pilot).theme = "light"
+        app_of(pilot).changed()
+        await drawn(pilot)
+        assert pilot.app.theme == "light"
+        assert app_of(pilot)._table is not before
