@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from overbrainer_core.assets import job_scripts_dir
+from overbrainer_core.assets import job_script, job_scripts_dir
 from overbrainer_core.executors.scripts import shell_text
 from overbrainer_core.system.probe import split_parts
 from tests.peers.shells import Shell, every_shell, run_script, shells_with_path
@@ -153,3 +153,13 @@ def test_a_python_beside_it_runs_its_code(shell: Shell) -> None:
     parts = look(shell, "program", "sh", sys.executable, "import no_such_module")
     assert parts["answer"] == ""
     assert parts["program"]
+
+
+@every_shell
+def test_versions_are_told_without_an_import(shell: Shell, tmp_path: Path) -> None:
+    info = tmp_path / "site" / "torch-2.14.1+cu130.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch\nVersion: 2.14.1+cu130\n")
+    python = stub(tmp_path, "python", f'PYTHONPATH="{info.parent}" exec {sys.executable} -S "$@"')
+    parts = look(shell, "program", "sh", str(python), job_script("doctor/versions.py"))
+    assert parts["answer"] == "torch 2.14.1+cu130"

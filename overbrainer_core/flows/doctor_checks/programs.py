@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from overbrainer_core.assets import job_script
 from overbrainer_core.config.settings import LocalTarget, SshTarget
 from overbrainer_core.flows.doctor_checks.base import Check, failure, ok, warning
 from overbrainer_core.flows.doctor_checks.gpus import Cuda, cuda_of
@@ -19,14 +20,6 @@ from overbrainer_core.flows.doctor_checks.looks import (
 )
 
 NAME = "trainer"
-_VERSIONS = """\
-import importlib.metadata as found
-for name in ("axolotl", "torch"):
-    try:
-        print(name, found.version(name))
-    except found.PackageNotFoundError:
-        pass
-"""
 _NUMPY = "import numpy; print('numpy', numpy.__version__)"
 
 
@@ -63,7 +56,9 @@ async def _check_axolotl(shell: Shell, target: LocalTarget | SshTarget) -> Findi
         script = program_look_script("axolotl")
     else:
         python = _in_venv(target.venv, "python")
-        script = program_look_script(_in_venv(target.venv, "axolotl"), python=python, code=_VERSIONS)
+        script = program_look_script(
+            _in_venv(target.venv, "axolotl"), python=python, code=job_script("doctor/versions.py")
+        )
     look = parse_program_look(await shell.look("look for axolotl", script))
     if not look.path:
         place = "not on PATH" if target.venv is None else f"not in {target.venv}/bin, or cannot be run"

@@ -1,0 +1,8 @@
+"""Versions of what a training runs in the environment of this Python, one `name version` a line; without its imports."""
+
+import contextlib
+from importlib import metadata
+
+for name in ("axolotl", "torch"):
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        print(name, metadata.version(name))
