@@ -1,4 +1,4 @@
-"""Versions of what a training runs in the environment of this Python, one `name version` a line; without its imports."""
+"""Versions of what a training runs in the environment of this Python, a `name version` a line; nothing is loaded."""
 
 import contextlib
 from importlib import metadata
