@@ -78,11 +78,16 @@ class Interrupt:
 
     @contextlib.contextmanager
     def catching(self, *signals: signal.Signals) -> Iterator[Interrupt]:
-        """Turn these signals (SIGINT and SIGTERM by default) into the interrupt while the block runs."""
+        """Turn these signals (SIGINT, SIGTERM and SIGHUP by default) into the interrupt while the block runs.
+
+        One that the process was started to ignore, as `nohup` does with SIGHUP, stays ignored.
+        """
         loop = asyncio.get_running_loop()
         caught: list[signal.Signals] = []
-        for number in signals or (signal.SIGINT, signal.SIGTERM):
+        for number in signals or (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             try:
+                if signal.getsignal(number) is signal.SIG_IGN:
+                    continue
                 loop.add_signal_handler(number, self.trigger, number.name)
                 caught.append(number)
             except (NotImplementedError, RuntimeError, ValueError, OSError) as error:

@@ -1,14 +1,17 @@
 """How is every event kept as a JSON line for other programs?
 
 One object a line: `time` (RFC 3339 UTC with milliseconds), `event` (the variant's name), then its fields at the
-top level; absent values are left out. Writing never slows or fails the work: a fault warns once.
+top level; absent values are left out. Writing never slows or fails the work: a fault warns once, and lines that the
+reader of a pipe is too slow for are counted.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
+import stat
 import sys
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -72,6 +75,10 @@ class EventLog:
         self._name = destination
         self._descriptor: int | None = None
         self._owned = destination != "-"
+        self._is_file = False
+        self._rest = b""
+        self._begun = 0
+        self._lost = 0
         try:
             self._descriptor = self._open()
         except OSError as error:
@@ -80,28 +87,56 @@ class EventLog:
     def _open(self) -> int:
         if not self._owned:
             return sys.stderr.fileno()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        return os.open(Path(self._name), flags, 0o600)
+        # A FIFO without a reader would hold the command for ever, and one with a slow reader would slow it.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
+        descriptor = os.open(Path(self._name), flags, 0o600)
+        self._is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        return descriptor
 
     def on_event(self, event: Event) -> None:
-        """Append the event's line with one write."""
+        """Append the event's line with one write; a full pipe loses it."""
         if self._descriptor is None:
             return
         line = json.dumps(event_document(event, self._clock.now()), ensure_ascii=False) + "\n"
         try:
-            os.write(self._descriptor, line.encode("utf-8", errors="replace"))
+            self._write_rest(self._descriptor)
+            if self._rest:
+                self._lost += 1
+                return
+            encoded = line.encode("utf-8", errors="replace")
+            self._begun = os.write(self._descriptor, encoded)
+            self._rest = encoded[self._begun :]
+            if self._rest and self._is_file:
+                self._write_rest(self._descriptor)
+        except BlockingIOError:
+            self._lost += 1
         except OSError as error:
             self._give_up(error)
+
+    def _write_rest(self, descriptor: int) -> None:
+        """Go on with a line of which only a part was taken; a file that is full is left without the part."""
+        if not self._rest:
+            return
+        try:
+            self._rest = self._rest[os.write(descriptor, self._rest) :]
+        except OSError:
+            if self._is_file:
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - self._begun)
+            raise
 
     def on_close(self) -> None:
         """A bus closed; the log stays open for the next one."""
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; what a slow reader missed is told."""
         descriptor, self._descriptor = self._descriptor, None
+        if self._lost:
+            _log.warning("%d event(s) are not in %s: its reader was too slow", self._lost, self._name)
+            self._lost = 0
         if descriptor is not None and self._owned:
             os.close(descriptor)
 
     def _give_up(self, error: OSError) -> None:
-        _log.warning("cannot write the events to %s: %s", self._name, error.strerror)
+        why = "nobody reads it" if error.errno == errno.ENXIO else error.strerror
+        _log.warning("cannot write the events to %s: %s", self._name, why)
         self.close()

@@ -203,12 +203,13 @@ class LocalExecutor:
 
 
 def job_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a local job inherits from overbrainer's own."""
-    return {
+    """The variables that a local job inherits from overbrainer's own; an empty `PATH` would find no `sh`."""
+    kept = {
         name: value
         for name, value in environment.items()
         if not name.startswith(DROPPED_PREFIXES) and name not in DROPPED_NAMES
     }
+    return kept if kept.get("PATH") else {**kept, "PATH": os.defpath}
 
 
 def _secret_variables(given: Sequence[Secret]) -> dict[str, str]:

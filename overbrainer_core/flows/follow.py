@@ -6,6 +6,7 @@ the project, the `_beside` functions act on the target only and leave the record
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -24,13 +25,16 @@ from overbrainer_core.events.bus import EventBus
 from overbrainer_core.executors.base import Executor
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.session import Session
-from overbrainer_core.flows.targets import connect
+from overbrainer_core.flows.targets import connect, require_local, runtime_of
 from overbrainer_core.runs.attach import collect_run, finish_lines, needs_collecting
 from overbrainer_core.runs.cancel import CancelResult, cancel_job, cancel_only, check_cancellable
 from overbrainer_core.runs.context import NoJobError, RunContext
 from overbrainer_core.runs.record import RunRecord, RunState, load_run
+from overbrainer_core.runs.settle import find_job, needs_settling, settle_run
 from overbrainer_core.runs.stop import check_stoppable, request_snapshot
+from overbrainer_core.runs.store import list_runs
 from overbrainer_core.runs.watch import watch_run
+from overbrainer_core.values.job import Container
 
 
 class RunEndedError(JobError):
@@ -84,6 +88,8 @@ async def attach_run(
     record = load_run(session.paths, run_id)
     async with _connected(session, record) as executor:
         context = context_of(session, executor, bus=bus, report=report)
+        if needs_settling(record):
+            record = await interrupt.race(_settled(session, context, record))
         if needs_collecting(record):
             record = await interrupt.race(collect_run(context, record))
         return await follow_to_end(context, record, report=report, interrupt=interrupt)
@@ -97,7 +103,7 @@ async def stop_run(session: Session, run_id: str, *, bus: EventBus, report: Repo
         OverbrainerError: as `attach_run`.
     """
     _require_training(session)
-    record = load_run(session.paths, run_id)
+    record = await _with_job(session, load_run(session.paths, run_id), bus=bus, report=report)
     check_stoppable(record)
     async with _connected(session, record) as executor:
         context = context_of(session, executor, bus=bus, report=report)
@@ -114,7 +120,7 @@ async def cancel_run(session: Session, run_id: str, *, bus: EventBus, report: Re
         ConfigError: no `[training]`, or the run's target is no longer configured.
         OverbrainerError: the target cannot be reached, or the job survives.
     """
-    record = load_run(session.paths, run_id)
+    record = await _with_job(session, load_run(session.paths, run_id), bus=bus, report=report)
     check_cancellable(record)
     _require_training(session, "cancel needs [training] to retrieve the run's artifacts: ")
     if record.state.has_ended:
@@ -162,6 +168,49 @@ async def cancel_beside(session: Session, run_id: str, *, holder: int | None, re
         f"train: {_holder_words(holder)} is using this project: if it follows run {run_id}, it records the end; "
         f"if not, collect it with `overbrainer train attach {run_id}`"
     )
+
+
+async def _with_job(session: Session, record: RunRecord, *, bus: EventBus, report: Report) -> RunRecord:
+    """The record with the job that a killed start left behind, if it did."""
+    if not session.is_locked or not needs_settling(record):
+        return record
+    async with _connected(session, record) as executor:
+        context = context_of(session, executor, bus=bus, report=report)
+        return await run_to_end(find_job(context, record, container=_container(session, record)), name="find the job")
+
+
+async def _settled(session: Session, context: RunContext, record: RunRecord) -> RunRecord:
+    """The record as it stands once a start that was killed is taken into account.
+
+    Raises:
+        NoJobError: the job never started; it is recorded.
+    """
+    if session.is_locked:
+        container = _container(session, record)
+        record = await run_to_end(settle_run(context, record, container=container), name="settle")
+    if record.job is None:
+        raise NoJobError(record.id)
+    return record
+
+
+async def settle_cut_starts(session: Session, context: RunContext, target: str) -> None:
+    """Settle the runs of a target whose start was killed; one that goes on is told, none that cannot be looked at."""
+    if not session.is_locked:
+        return
+    for record in await asyncio.to_thread(list_runs, session.paths):
+        if record.target == target and needs_settling(record):
+            try:
+                settled = await settle_run(context, record, container=_container(session, record))
+            except OverbrainerError as error:
+                context.warn(f"cannot tell what became of run {record.id}: {describe(error)}")
+                continue
+            if settled.state is RunState.RUNNING:
+                context.warn(f"run {record.id} may still run; {_attach_hint(record.id)}")
+
+
+def _container(session: Session, record: RunRecord) -> Container | None:
+    target = _target_of(session, record)
+    return runtime_of(require_local(target)).container(record.id)
 
 
 async def follow_to_end(

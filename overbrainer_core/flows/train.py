@@ -20,7 +20,7 @@ from overbrainer_core.errors import ConfigError, InterruptedByUser
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.executors.base import Executor
 from overbrainer_core.executors.scripts import check_secrets
-from overbrainer_core.flows.follow import context_of, follow_to_end
+from overbrainer_core.flows.follow import context_of, follow_to_end, settle_cut_starts
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.session import Session
 from overbrainer_core.flows.targets import connect, kind_words, require_local, runtime_of
@@ -201,6 +201,7 @@ async def _create_and_start(
     target, resume = require_local(plan.target), plan.resume
     context = context_of(session, executor, bus=bus, report=report)
     trainer = trainer_named(plan.training.trainer)
+    await settle_cut_starts(session, context, target.name)
     record = await create_run(
         context,
         project_name=session.settings.project_name,

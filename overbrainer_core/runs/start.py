@@ -25,6 +25,13 @@ PRIVATE_ENTRIES = ("ssh", "pod.json")
 """Top-level names of a run directory that never leave this machine."""
 
 _log = logging.getLogger("overbrainer.runs")
+_starting: set[str] = set()
+"""IDs of the runs that this process is starting."""
+
+
+def is_starting(run_id: str) -> bool:
+    """Whether a part of this process is starting the run: its record says `preparing` and that is true."""
+    return run_id in _starting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +46,7 @@ class Launch:
 async def create_run(
     context: RunContext, *, project_name: str, target: str, resumed_from: str | None = None
 ) -> RunRecord:
-    """Take an ID here and on the target and record the run as `preparing`.
+    """Take an ID here and on the target and record the run as `preparing`; `start_run_job` must follow.
 
     Raises:
         RunError, FileAccessError, ExecutorError: no ID could be taken, or the record cannot be written.
@@ -53,7 +60,12 @@ async def create_run(
         remote_dir=remote_dir,
         resumed_from=resumed_from,
     )
-    await context.save(record)
+    _starting.add(run_id)
+    try:
+        await context.save(record)
+    except BaseException:
+        _starting.discard(run_id)
+        raise
     context.bus.publish(RunCreated(run_id=run_id, target=target))
     return record
 
@@ -64,6 +76,13 @@ async def start_run_job(context: RunContext, record: RunRecord, launch: Launch) 
     Raises:
         OverbrainerError: the start failed; the record says so.
     """
+    try:
+        return await _start(context, record, launch)
+    finally:
+        _starting.discard(record.id)
+
+
+async def _start(context: RunContext, record: RunRecord, launch: Launch) -> RunRecord:
     try:
         handle = await _spawn(context, record, launch)
     except (OverbrainerError, OSError) as error:

@@ -89,3 +89,24 @@ async def test_a_caught_signal_is_the_interrupt(number: signal.Signals) -> None:
         async with asyncio.timeout(5):
             await interrupt.wait()
     assert interrupt.cause == number.name
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+async def test_ctrl_c_a_request_to_end_and_a_hang_up_are_caught(number: signal.Signals) -> None:
+    with Interrupt().catching() as interrupt:
+        os.kill(os.getpid(), number)
+        await interrupt.wait()
+        assert interrupt.cause == number.name
+
+
+async def test_a_signal_that_the_process_was_started_to_ignore_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupt().catching() as interrupt:
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            os.kill(os.getpid(), signal.SIGHUP)
+            await asyncio.sleep(0)
+            assert not interrupt.is_set
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,58 @@ def test_a_full_disk_warns_once(caplog: pytest.LogCaptureFixture) -> None:
     for number in range(3):
         log.on_event(ItemDone(stage=Stage.ANSWERS, id=str(number)))
     assert caplog.text.count("cannot write the events") == 1
+
+
+def test_a_pipe_that_nobody_reads_neither_holds_nor_fails_the_work(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    log = EventLog(str(fifo))
+    log.on_event(ItemDone(stage=Stage.ANSWERS, id="a"))
+    log.close()
+    assert caplog.messages == [f"cannot write the events to {fifo}: nobody reads it"]
+
+
+def test_a_slow_reader_of_a_pipe_gets_whole_lines_and_the_lost_ones_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    log = EventLog(str(fifo))
+    for number in range(600):
+        log.on_event(ItemDone(stage=Stage.ANSWERS, id=f"{number:0300}"))
+    taken = b""
+    while part := os.read(reader, 1 << 16):
+        taken += part
+        if len(part) < 1 << 16:
+            break
+    log.on_event(ItemDone(stage=Stage.ANSWERS, id="last"))
+    taken += os.read(reader, 1 << 16)
+    os.close(reader)
+    lines = taken.decode().splitlines()
+    ids = [json.loads(line)["id"] for line in lines]
+    assert ids[-1] == "last"
+    assert len(ids) < 600
+    log.close()
+    assert caplog.messages == [f"{601 - len(ids)} event(s) are not in {fifo}: its reader was too slow"]
+
+
+def test_a_full_disk_leaves_no_part_of_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "events.jsonl"
+    log = EventLog(str(path))
+    log.on_event(ItemDone(stage=Stage.ANSWERS, id="whole"))
+    real, calls = os.write, iter((5, None))
+
+    def full(descriptor: int, content: bytes) -> int:
+        room = next(calls)
+        if room is None:
+            raise OSError(28, "No space left on device")
+        return real(descriptor, content[:room])
+
+    monkeypatch.setattr(os, "write", full)
+    log.on_event(ItemDone(stage=Stage.ANSWERS, id="torn"))
+    monkeypatch.undo()
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line)["id"] == "whole"

@@ -27,7 +27,7 @@ from overbrainer_core.executors.errors import (
     ProtocolError,
     SpawnError,
 )
-from overbrainer_core.executors.local import LocalExecutor, LocalTiming
+from overbrainer_core.executors.local import LocalExecutor, LocalTiming, job_environment
 from overbrainer_core.values.job import Container, JobHandle, JobPhase, JobState, Secret
 from tests.peers.shells import eventually, is_running
 
@@ -483,3 +483,9 @@ async def test_a_cancelled_manifest_stops_its_thread(desk: LocalDesk) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("path", [None, ""])
+def test_a_job_always_has_a_path_to_find_programs_on(path: str | None) -> None:
+    given = {"HOME": "/root"} if path is None else {"HOME": "/root", "PATH": path}
+    assert job_environment(given) == {"HOME": "/root", "PATH": os.defpath}

@@ -185,12 +185,14 @@ async def test_a_run_without_a_job_can_only_be_told_about(session: Session, run:
     session.paths.run("early_1").mkdir()
     save_run(session.paths, other)
     report = CollectedReport()
-    with pytest.raises(NoJobError):
-        await attach_run(session, "early_1", bus=EventBus(), report=report, interrupt=Interrupt())
     with pytest.raises(RunError, match="run early_1 has not started: there is no job to snapshot yet"):
         await stop_run(session, "early_1", bus=EventBus(), report=report, interrupt=Interrupt())
     with pytest.raises(RunError, match="run early_1 has not started"):
         await cancel_run(session, "early_1", bus=EventBus(), report=report)
+    assert load_run(session.paths, "early_1").state is RunState.PREPARING
+    with pytest.raises(NoJobError):
+        await attach_run(session, "early_1", bus=EventBus(), report=report, interrupt=Interrupt())
+    assert load_run(session.paths, "early_1").state is RunState.FAILED
     interrupt = Interrupt()
     interrupt.trigger()
     with pytest.raises(InterruptedByUser, match=r"^interrupted: run early_1 has no job$"):
