@@ -81,7 +81,11 @@ def _read(path: Path, codec: wire.LineCodec[R]) -> list[R]:
 
 
 def _each(path: Path, codec: wire.LineCodec[R]) -> Iterator[R]:
-    """Every record of a file.
+    return (record for _, record in each_numbered(path, codec))
+
+
+def each_numbered(path: Path, codec: wire.LineCodec[R]) -> Iterator[tuple[int, R]]:
+    """Every record of a file with the number of its line.
 
     Raises:
         InvalidRecordError: a line is none.
@@ -95,7 +99,7 @@ def _each(path: Path, codec: wire.LineCodec[R]) -> Iterator[R]:
             record = codec.decode(line)
         except wire.InvalidLineError as error:
             raise InvalidRecordError(path, number) from error
-        yield record
+        yield number, record
 
 
 def scan(path: Path, decode: Callable[[bytes], R]) -> tuple[list[R], list[LineProblem]]:
@@ -260,7 +264,7 @@ def rewrite_lines(path: Path, lines: Iterable[bytes]) -> None:
     scratch = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(scratch, "wb", opener=_without_links) as handle:
+        with open(scratch, "wb", opener=without_links) as handle:
             handle.writelines(lines)
             handle.flush()
             os.fsync(handle.fileno())
@@ -272,5 +276,6 @@ def rewrite_lines(path: Path, lines: Iterable[bytes]) -> None:
             scratch.unlink(missing_ok=True)
 
 
-def _without_links(name: str, flags: int) -> int:
+def without_links(name: str, flags: int) -> int:
+    """An opener for `open` that refuses a link in the file's place."""
     return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
