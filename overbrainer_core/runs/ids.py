@@ -9,11 +9,14 @@ import logging
 import os
 import re
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from overbrainer_core.errors import RunError
-from overbrainer_core.executors.base import Executor
 from overbrainer_core.files import FileAccessError
 from overbrainer_core.project.paths import ProjectPaths
+
+if TYPE_CHECKING:
+    from overbrainer_core.executors.base import Executor  # loads what moves files, which no listing needs
 
 MAX_SAME_BASE = 99
 """Runs of one project in one second."""

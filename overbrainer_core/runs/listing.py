@@ -1,12 +1,15 @@
 """How do the runs of a project read as lines and as a document?
 
 Local files only. The last values of a run come from the end of its metrics file, so a listing costs the same
-whatever the length of a run.
+whatever the length of a run. A thousand runs are listed in the time that a library takes to load, so the lines do
+without the one that reads metrics elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+import os
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,11 +18,10 @@ from overbrainer_core.files import FileAccessError
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_core.runs.store import nested_counts
-from overbrainer_core.text import escape_controls
-from overbrainer_core.training.metrics import MetricsSummary, read_latest
+from overbrainer_core.text import escape_controls, finite
 
-LINE_TAIL_BYTES = 1024
-"""Bytes read of a metrics file for one line of the listing: the last few steps."""
+LINE_TAIL_BYTES = 512
+"""Bytes read of a metrics file for one line of the listing: the last steps."""
 
 DOCUMENT_TAIL_BYTES = 65536
 """Bytes read of a metrics file for the document: far enough back for the last evaluation."""
@@ -37,34 +39,47 @@ def filter_runs(
     return kept if limit is None else kept[-limit:]
 
 
-def last_values(paths: ProjectPaths, run_id: str, *, tail_bytes: int) -> MetricsSummary:
-    """The newest values at the end of a run's metrics file; none of them without such a file."""
+def last_loss(path: str) -> float | None:
+    """The newest training loss at the end of a metrics file; None when that part tells none."""
     try:
-        return read_latest(paths.run(run_id) / "metrics.jsonl", tail_bytes=tail_bytes)
-    except FileAccessError:
-        return MetricsSummary()
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        size = os.fstat(descriptor).st_size
+        tail = os.pread(descriptor, LINE_TAIL_BYTES, max(size - LINE_TAIL_BYTES, 0))
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    for line in reversed(tail.split(b"\n")[:-1]):
+        if b'"loss"' in line:
+            try:
+                loss = finite(json.loads(line).get("loss"))
+            except (ValueError, AttributeError, RecursionError):
+                continue
+            if loss is not None:
+                return loss
+    return None
 
 
 def run_lines(paths: ProjectPaths, records: Sequence[RunRecord], *, now: datetime | None = None) -> Iterator[str]:
     """One line a run: ID, state, target, creation, what a stop left, how long it took, its last loss."""
     width = max((len(record.id) for record in records), default=0)
+    runs = str(paths.runs)
     for record in records:
         fields = [f"{record.id:<{width}}", f"{record.state:<9}", escape_controls(record.target)]
         fields.append(rfc3339(record.created))
         if record.state is RunState.STOPPED and record.snapshot is not None:
             reason = escape_controls(record.snapshot.reason)
             fields.append(f"step {record.snapshot.step} ({reason}): partial model in output/")
-        fields += _extra(paths, record, now)
+        end = record.ended if record.state.has_ended else now
+        if end is not None:
+            fields.append(duration_words((end - record.created).total_seconds()))
+        loss = last_loss(f"{runs}/{record.id}/metrics.jsonl")
+        if loss is not None:
+            fields.append(f"loss {loss:.4f}")
         yield "  ".join(fields)
-
-
-def _extra(paths: ProjectPaths, record: RunRecord, now: datetime | None) -> Iterable[str]:
-    end = record.ended if record.state.has_ended else now
-    if end is not None:
-        yield duration_words((end - record.created).total_seconds())
-    values = last_values(paths, record.id, tail_bytes=LINE_TAIL_BYTES)
-    if values.loss is not None:
-        yield f"loss {values.loss:.4f}"
 
 
 def duration_words(seconds: float) -> str:
@@ -86,8 +101,13 @@ def runs_document(paths: ProjectPaths, records: Sequence[RunRecord]) -> dict[str
 
 def run_object(paths: ProjectPaths, record: RunRecord) -> dict[str, Any]:
     """One run as an object of the document."""
+    from overbrainer_core.training.metrics import MetricsSummary, read_latest  # not loaded for lines
+
     exports, compares = nested_counts(paths, record.id)
-    values = last_values(paths, record.id, tail_bytes=DOCUMENT_TAIL_BYTES)
+    try:
+        values = read_latest(paths.run(record.id) / "metrics.jsonl", tail_bytes=DOCUMENT_TAIL_BYTES)
+    except FileAccessError:
+        values = MetricsSummary()
     snapshot = record.snapshot
     return {
         "id": record.id,

@@ -11,10 +11,9 @@ import pytest
 from overbrainer_core.clock import parse_rfc3339
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.listing import (
-    LINE_TAIL_BYTES,
     duration_words,
     filter_runs,
-    last_values,
+    last_loss,
     run_lines,
     runs_document,
 )
@@ -79,18 +78,27 @@ def test_filters_keep_the_newest_that_match() -> None:
     assert filter_runs(records, state="failed") == []
 
 
-def test_values_come_from_the_end_of_a_long_file(paths: ProjectPaths) -> None:
+def test_the_loss_comes_from_the_end_of_a_long_file(paths: ProjectPaths) -> None:
     saved(paths, "a_1")
     lines: list[dict[str, object]] = [{"step": n, "loss": n / 10, "max_steps": 5000} for n in range(5000)]
     metrics(paths, "a_1", lines, tail='{"event":"log","time":1.0,"step":9999,"lo')
-    values = last_values(paths, "a_1", tail_bytes=LINE_TAIL_BYTES)
-    assert (values.step, values.max_steps, values.loss, values.eval_loss) == (4999, 5000, 499.9, None)
+    assert last_loss(str(paths.run("a_1") / "metrics.jsonl")) == 499.9
 
 
-def test_a_metrics_file_that_cannot_be_read_gives_no_values(paths: ProjectPaths) -> None:
+@pytest.mark.parametrize(
+    "line", ['{"loss":NaN}', '{"loss":"1"}', '["loss"]', '{"loss":1e400}', '{"loss"', '{"loss":null}']
+)
+def test_a_loss_that_is_no_number_is_passed_over(paths: ProjectPaths, line: str) -> None:
+    saved(paths, "a_1")
+    metrics(paths, "a_1", [{"step": 1, "loss": 2.5}], tail=line + "\n")
+    assert last_loss(str(paths.run("a_1") / "metrics.jsonl")) == 2.5
+
+
+def test_a_metrics_file_that_cannot_be_read_has_no_loss(paths: ProjectPaths, tmp_path: Path) -> None:
     saved(paths, "a_1")
     (paths.run("a_1") / "metrics.jsonl").mkdir()
-    assert last_values(paths, "a_1", tail_bytes=LINE_TAIL_BYTES).plugin_lines == 0
+    assert last_loss(str(paths.run("a_1") / "metrics.jsonl")) is None
+    assert last_loss(str(tmp_path / "missing")) is None
 
 
 def test_the_document_tells_absent_values_as_null(paths: ProjectPaths) -> None:
