@@ -19,6 +19,8 @@ _REST_OF_LINE = re.compile(r"[^\n]*")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_.]*)\}", re.ASCII)
 _BARE = re.compile(r"[^ \t\n'\"\\$]+")
 _QUOTED = re.compile(r"[^\"\\$]+")
+_MAX_EXPANDED = 4 * 1024 * 1024
+"""Most characters that references may give in one file: names that double one another fill any memory."""
 _ESCAPES = {"\\": "\\", "'": "'", '"': '"', "$": "$", " ": " ", "n": "\n"}
 
 
@@ -42,7 +44,8 @@ def parse_dotenv(text: str, lookup: Callable[[str], str | None]) -> Dotenv:
     """The variables of the text; `lookup` gives what a `${NAME}` finds before the file's own earlier names.
 
     Raises:
-        DotenvSyntaxError: a line that is no assignment, an open quote, an unknown escape, a NUL.
+        DotenvSyntaxError: a line that is no assignment, an open quote, an unknown escape, a NUL, references that give
+            more text than any environment holds.
     """
     return _Scanner(text, lookup).parse()
 
@@ -56,6 +59,7 @@ class _Scanner:
         self._at = 0
         self._values: dict[str, str] = {}
         self._unset: list[tuple[str, int]] = []
+        self._expanded = 0
 
     def parse(self) -> Dotenv:
         if (nul := self._text.find("\0")) >= 0:
@@ -149,6 +153,9 @@ class _Scanner:
         if value is None:
             self._unset.append((name, self._line(self._at)))
             return ""
+        self._expanded += len(value)
+        if self._expanded > _MAX_EXPANDED:
+            raise self._error()
         return value
 
     def _peek(self) -> str:

@@ -6,7 +6,7 @@ environment may set are reported with either. A message names keys and places, n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +38,8 @@ from overbrainer_core.secrets.standard import HF_TOKEN, RUNPOD_API_KEY, provider
 
 NO_PROJECT = "; run `overbrainer init` to write a project here, or `overbrainer demo` to try one"
 """What to do where there is no `overbrainer.toml`."""
+_SHOWN_PROBLEMS = 50
+"""Most problems in the text of an error; all of them are in its `problems`."""
 
 
 def load_settings(paths: ProjectPaths, environment: Environment) -> Settings:
@@ -72,7 +74,7 @@ def parse_settings(text: str, environment: Environment) -> Settings:
     tables = step.check_tables(document, {".".join(key): variable.name for key, variable in variables.items()})
     typing_problems += tables.problems
     if typing_problems:
-        raise _invalid(list({str(problem): problem for problem in [*problems, *typing_problems]}.values()))
+        raise _invalid([*problems, *typing_problems])
     client = ssh_client_choice(environment)
     settings = _with_standard_secrets(replace(_settings(tables, client), file_keys=keys), environment)
     problems += validate.check_settings(settings, tables.named["targets"])
@@ -81,11 +83,15 @@ def parse_settings(text: str, environment: Environment) -> Settings:
     return settings
 
 
-def _invalid(problems: list[Problem]) -> ConfigError:
-    """One problem on the line of the error, several each on a line of their own."""
-    lines = [str(problem) for problem in problems]
-    text = f" {lines[0]}" if len(lines) == 1 else "".join(f"\n  {line}" for line in lines)
-    return ConfigError(f"invalid configuration:{text}", problems=problems)
+def _invalid(problems: Sequence[Problem]) -> ConfigError:
+    """One problem on the line of the error, several each on a line of their own, up to a number that can be read."""
+    found = list({str(problem): problem for problem in problems}.values())
+    if len(found) == 1:
+        return ConfigError(f"invalid configuration: {found[0]}", problems=found)
+    lines = [str(problem) for problem in found[:_SHOWN_PROBLEMS]]
+    if len(found) > _SHOWN_PROBLEMS:
+        lines.append(f"and {len(found) - _SHOWN_PROBLEMS} more")
+    return ConfigError("invalid configuration:" + "".join(f"\n  {line}" for line in lines), problems=found)
 
 
 def _settings(tables: Any, client: str | None) -> Settings:

@@ -56,7 +56,8 @@ def write_format(paths: ProjectPaths) -> None:
 
 def predates_versions(paths: ProjectPaths) -> bool:
     """Whether this is a project of before version files: a hint to migrate, no more."""
-    return paths.config.is_file() and not os.path.lexists(paths.version)
+    has_foreign_state = os.path.lexists(paths.state) and (paths.state.is_symlink() or not paths.state.is_dir())
+    return paths.config.is_file() and not has_foreign_state and not os.path.lexists(paths.version)
 
 
 def check_writable(paths: ProjectPaths) -> None:

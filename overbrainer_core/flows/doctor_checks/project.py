@@ -6,7 +6,7 @@ import asyncio
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from overbrainer_core import __version__
@@ -15,7 +15,7 @@ from overbrainer_core.config.env import Environment, read_environment
 from overbrainer_core.config.load import load_settings
 from overbrainer_core.config.report import deprecations
 from overbrainer_core.config.settings import Settings, Topic
-from overbrainer_core.errors import ConfigError, OverbrainerError, describe
+from overbrainer_core.errors import ConfigError, OverbrainerError, Problem, describe
 from overbrainer_core.flows.doctor_checks.base import Check, failure, gigabytes, ok, warning
 from overbrainer_core.pipeline.prompts import PromptError, Prompts, load_prompts
 from overbrainer_core.project.format import check_writable
@@ -25,6 +25,8 @@ FULL_BYTES = 200 * 10**6
 """Less than this is no room to work in: a dataset of a few thousand answers with its rewrite takes as much."""
 TIGHT_BYTES = 2 * 10**9
 """Less than this is told: runs bring back models."""
+_SHOWN = 20
+"""Most problems of the configuration that are told one by one."""
 PROMPTS_NEXT = "correct the file in prompts/, or delete it to use the built-in one"
 
 
@@ -44,9 +46,7 @@ def load_project(
         check_writable(paths)
     except ConfigError as error:
         if error.problems:
-            return [
-                failure(name, str(problem), "correct overbrainer.toml or the variable") for problem in error.problems
-            ], None
+            return _problem_checks(name, error.problems), None
         detail, _, next_step = describe(error).partition("; ")
         if isinstance(error, DotenvSyntaxError):
             next_step = "correct that line: values with blanks need quotes"
@@ -57,6 +57,11 @@ def load_project(
     checks = [ok(name, f"{files} can be used")]
     checks += [warning(name, line) for line in (*deprecations(settings), *environment.warnings)]
     return checks, (environment, settings)
+
+
+def _problem_checks(name: str, problems: Sequence[Problem]) -> list[Check]:
+    shown = [failure(name, str(problem), "correct overbrainer.toml or the variable") for problem in problems[:_SHOWN]]
+    return shown if len(problems) <= _SHOWN else [*shown, failure(name, f"and {len(problems) - _SHOWN} more problems")]
 
 
 async def check_prompts(paths: ProjectPaths, settings: Settings) -> Check:

@@ -131,3 +131,10 @@ def test_any_text_gives_values_or_a_line_number(text: str) -> None:
 def test_a_long_file_is_read_in_linear_time() -> None:
     assert len(read("".join(f"K{number}=v{number}\n" for number in range(20_000))).values) == 20_000
     assert len(read("A=" + "x" * 500_000 + '\nB="' + "$" * 50_000 + '"').values) == 2
+
+
+def test_names_that_double_one_another_are_refused_before_they_fill_the_memory() -> None:
+    text = "A0=hunter2\n" + "".join(f"A{n}=${{A{n - 1}}}${{A{n - 1}}}\n" for n in range(1, 200))
+    with pytest.raises(DotenvSyntaxError) as caught:
+        parse_dotenv(text, lambda _name: None)
+    assert 15 < caught.value.line < 25

@@ -80,6 +80,19 @@ def test_one_problem_is_one_line_and_several_are_a_line_each(parse: Parse) -> No
     assert [problem.path for problem in two.value.problems] == ["pipeline.concurrency", "pipeline.eval_ratio"]
 
 
+def test_ten_thousand_problems_are_a_text_that_can_be_read(parse: Parse) -> None:
+    topic = '[[topics]]\nname = "same"\nsubtopics = 1\nquestions_per_subtopic = 1\n'
+    with pytest.raises(ConfigError) as caught:
+        parse(topic * 10_000)
+    assert describe(caught.value) == "invalid configuration: topics: duplicate name `same`"
+    with pytest.raises(ConfigError) as caught:
+        parse("".join(topic.replace("same", f"t{n}").replace("= 1", "= 0", 1) for n in range(10_000)))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 52
+    assert lines[-1] == "  and 9950 more"
+    assert len(caught.value.problems) == 10_000
+
+
 def test_an_error_keeps_nothing_of_the_text(parse: Parse) -> None:
     for text in ("[pipeline]\nseed = 'hidden'\n", "hidden hidden", "[training]\nadapter = 'hidden'\n"):
         with pytest.raises(ConfigError) as caught:

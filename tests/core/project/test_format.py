@@ -102,3 +102,13 @@ def test_a_project_without_a_version_predates_them(paths: ProjectPaths) -> None:
     check_writable(paths)
     paths.version.write_text("garbage")
     assert not predates_versions(paths)
+
+
+def test_a_project_whose_state_is_a_link_or_a_file_is_no_old_one(paths: ProjectPaths, tmp_path: Path) -> None:
+    paths.config.touch()
+    paths.state.rmdir()
+    paths.state.write_text("")
+    assert not predates_versions(paths)
+    paths.state.unlink()
+    paths.state.symlink_to(tmp_path)
+    assert not predates_versions(paths)

@@ -58,6 +58,15 @@ def test_each_problem_is_a_finding(tmp_path: Path) -> None:
     assert {check.status for check in checks} == {Status.FAILURE}
 
 
+def test_many_problems_are_counted(tmp_path: Path) -> None:
+    paths = ProjectPaths(write_project(tmp_path))
+    topics = "".join(f'[[topics]]\nname = "t{n}"\nsubtopics = 0\nquestions_per_subtopic = 1\n' for n in range(500))
+    paths.config.write_text(paths.config.read_text() + topics)
+    checks, _ = load_project(paths, {})
+    assert len(checks) == 21
+    assert checks[-1].detail == "and 480 more problems"
+
+
 def test_a_broken_line_of_the_environment_file(tmp_path: Path) -> None:
     paths = ProjectPaths(write_project(tmp_path))
     paths.env.write_text("A=1\nB=hunter2 two\n")
