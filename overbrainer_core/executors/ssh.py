@@ -106,7 +106,7 @@ class SshExecutor:
         """At most `limit` bytes from `offset`; empty when the file is missing or ends before."""
         if limit <= 0:
             return b""
-        return (await self._session.run("read", read_script(path, offset, limit))).stdout
+        return (await self._session.run("read", read_script(path, offset, limit))).stdout[:limit]
 
     async def status(self, job: JobHandle) -> JobState:
         """How the job stands."""

@@ -240,10 +240,11 @@ class OpensshConnection:
 
     def judge(self, exit_status: int | None, stderr: bytes) -> SshFailure | None:
         """Why a command of `ssh` that ended so did not come to its end; None when it may have."""
+        has_channel = _NO_CHANNEL.encode() not in stderr
+        self._has_worked = self._has_worked or has_channel
         if exit_status is not None and exit_status >= 0 and exit_status != _SSH_FAILED:
-            self._has_worked = True
             return None
-        if _NO_CHANNEL.encode() in stderr:
+        if not has_channel:
             if self.is_closed:
                 return ConnectionGoneError(f"the connection to {self.where} was terminated")
             return ChannelRefusedError(f"{self.where} refused another channel")

@@ -185,11 +185,11 @@ def has_only_changed_files(stderr: bytes) -> bool:
 
 
 def _names(entries: Iterable[str], action: str) -> list[str]:
-    """Entries for a script: below the directory, none that reads as an option."""
-    names = []
+    """Entries for a script: each once, below the directory, none that reads as an option."""
+    names: list[str] = []
     for entry in entries:
         name = posixpath.normpath(entry)
         if name.startswith(("/", "../")) or name == "..":
             raise CommandError(action, f'"{escape_controls(entry)}" is outside the directory')
         names.append(name if name == "." else f"./{name}")
-    return names
+    return list(dict.fromkeys(names))

@@ -29,6 +29,9 @@ _BLOCK_BYTES = 1 << 16
 _NOISE_LIMIT_BYTES = 1 << 20
 """Output of start-up files before an answer; far more than any greeting."""
 
+_ANSWER_LIMIT_BYTES = 256 << 20
+"""Largest answer kept in memory: a manifest of a million files."""
+
 _SHOWN_CHARS = 200
 
 
@@ -51,6 +54,8 @@ class SshTiming:
     notice_s: float = 10
     """After so long it is told what a command waits for; also the pause between two lines about a transfer."""
     close_s: float = 2
+    stall_s: float = 600
+    """How long a transfer may move no byte, as when the target's disk hangs; a gone connection is noticed sooner."""
     launched_looks: int = 20
     launched_pause_s: float = 0.5
     cancel: CancelTiming = field(default_factory=CancelTiming)
@@ -58,6 +63,10 @@ class SshTiming:
 
 class ConnectionGoneError(SshFailure):
     """The connection was gone before a command was sent."""
+
+
+class _NotBegunError(Exception):
+    """A login shell that did not come to run a script in time."""
 
 
 class SshConnection(Protocol):
@@ -193,14 +202,8 @@ class SshSession:
         limit = limit_s if limit_s is not None else self.timing.command_s
         try:
             async with asyncio.timeout(limit), self.command(action, script, stdin=stdin) as command:
-                parts: list[bytes] = []
                 command.channel.write_eof()
-                try:
-                    while block := await command.channel.read(_BLOCK_BYTES):
-                        parts.append(block)
-                except SshFailure as error:
-                    raise SshError from error
-                result = await command.finish(b"".join(parts))
+                result = await command.finish(await _read_answer(command.channel))
         except TimeoutError:
             raise CommandError.timed_out(action, limit) from None
         if result.exit_status != 0:
@@ -213,10 +216,17 @@ class SshSession:
 
         Args:
             stdin: what follows the script on standard input, which stays open.
+
+        Raises:
+            CommandError: the login shell did not come to run it within the limit of a command.
+            SshError: it could not be sent.
         """
         marked = MarkedScript(script=script)
         with self._noticing(action):
-            channel, gate, where = await self._begin(marked, stdin)
+            try:
+                channel, gate, where = await self._begin(marked, stdin)
+            except _NotBegunError:
+                raise CommandError.timed_out(action, self.timing.command_s) from None
             try:
                 yield RunningCommand(channel, marked, where=where)
             finally:
@@ -265,7 +275,11 @@ class SshSession:
             # A command that takes no input tells why by its own end.
             with contextlib.suppress(BrokenPipeError):
                 channel.write_now(marked.line() + stdin)
-            await _skip_to_mark(channel, marked)
+            async with asyncio.timeout(self.timing.command_s):
+                await _skip_to_mark(channel, marked)
+        except TimeoutError:
+            channel.abort()
+            raise _NotBegunError from None
         except BaseException:
             channel.abort()
             raise
@@ -294,7 +308,7 @@ class SshSession:
                 raise
             self._gate = ChannelGate()
             if connection is not None:
-                _log.info("connected to target `%s` again", self._name)
+                _log.warning("the connection to target `%s` was terminated; connected to it again", self._name)
             return self._connection
 
     @contextlib.contextmanager
@@ -307,6 +321,20 @@ class SshSession:
             yield
         finally:
             notice.cancel()
+
+
+async def _read_answer(channel: SshChannel) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while block := await channel.read(_BLOCK_BYTES):
+            parts.append(block)
+            size += len(block)
+            if size > _ANSWER_LIMIT_BYTES:
+                raise ProtocolError(f"more than {_ANSWER_LIMIT_BYTES >> 20} MiB")
+    except SshFailure as error:
+        raise SshError from error
+    return b"".join(parts)
 
 
 async def _skip_to_mark(channel: SshChannel, marked: MarkedScript) -> None:

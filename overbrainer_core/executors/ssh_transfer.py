@@ -48,10 +48,7 @@ async def upload(session: SshSession, local: Path, remote: str, *, skip: Collect
         if failure is not None:
             command.channel.abort()
             raise failure
-        try:
-            result = await command.finish()
-        except SshFailure as error:
-            raise SshError from error
+        result = await _finish("upload", session, command)
     if result.exit_status != 0:
         raise CommandError.from_output("upload", result.stderr, status_words=_status_words(result))
 
@@ -105,7 +102,7 @@ async def download(
             truncated = error
         except TransferError as error:
             raise CommandError(error.action, error.detail) from error.__cause__
-        result = await command.finish()
+        result = await _finish("download", session, command)
     if result.exit_status == 1 and has_only_changed_files(result.stderr):
         # The comparison of the hashes decides.
         _log.warning("download from target `%s`: %s", session.name, result.stderr.decode(errors="replace").strip())
@@ -113,6 +110,14 @@ async def download(
         raise CommandError.from_output("download", result.stderr, status_words=_status_words(result))
     if truncated is not None:
         raise CommandError(truncated.action, truncated.detail)
+
+
+async def _finish(action: str, session: SshSession, command: RunningCommand) -> CommandResult:
+    try:
+        async with asyncio.timeout(session.timing.stall_s):
+            return await command.finish()
+    except TimeoutError:
+        raise CommandError.timed_out(action, session.timing.stall_s) from None
 
 
 def _status_words(result: CommandResult) -> str:
@@ -130,6 +135,8 @@ class _Meter:
     """Tells how far a long transfer is, every now and then; used in the transfer's thread."""
 
     def __init__(self, words: str, session: SshSession, *, total_bytes: int | None = None) -> None:
+        self.action = words
+        self.stall_s = session.timing.stall_s
         self._words = f"{words} {'to' if words == 'upload' else 'from'} target `{session.name}`"
         self._pause_s = session.timing.notice_s
         self._total = total_bytes
@@ -168,6 +175,7 @@ class _Bridge:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _wait(self, future: concurrent.futures.Future[T]) -> T:
+        end = time.monotonic() + self._meter.stall_s
         while True:
             try:
                 return future.result(_LOOK_S)
@@ -176,6 +184,8 @@ class _Bridge:
                     raise
                 try:
                     self._token.check()
+                    if time.monotonic() > end:
+                        raise TransferError(self._meter.action, f"nothing moved for {self._meter.stall_s:g} s")
                 except BaseException:
                     future.cancel()
                     raise

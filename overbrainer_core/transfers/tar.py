@@ -256,6 +256,9 @@ class _Extractor:
             self._make_link(member, name=name, path=path)
         elif member.islnk():
             original = self._safe_name(member.linkname)
+            if original == name and name in self._files:
+                # What was named twice comes a second time as a link to itself.
+                return
             if original not in self._files:
                 raise _refused(member.name, "a link to a file that the archive did not bring")
             path.unlink(missing_ok=True)

@@ -269,30 +269,64 @@ async def test_a_group_0_or_1_is_never_asked_about(lab: SshDesk) -> None:
 
 
 async def test_a_lost_answer_of_a_start_finds_the_job_that_runs(
-    lab: SshDesk, client: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    lab: SshDesk, client: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    executor = await lab.connect(client)
-    # The launcher starts the job, but its connection is killed before the answer is out.
-    tools = lab.server.directory / "tools"
+    # The launcher has started the job, but hangs before its answer, and its connection is killed.
+    tools = tmp_path / "tools"
     tools.mkdir()
-    (tools / "setsid").write_text(f'#!/bin/sh\nrm -f {tools}/setsid\nPATH={os.environ["PATH"]}\nexec setsid "$@"\n')
-    (tools / "setsid").chmod(0o755)
-    monkeypatch.setattr("overbrainer_core.executors.ssh.parse_pid", cutting(lab))
-    job = await executor.spawn(Spawn(directory=f"{executor.workdir}/run", script="sleep 20"))
+    (tools / "cat").write_text(
+        '#!/bin/sh\nif [ "$1" = job.pid ] && [ ! -e ../cut ]; then touch ../cut; sleep 30; fi\nexec /bin/cat "$@"\n'
+    )
+    (tools / "cat").chmod(0o755)
+    lab.server.variables["PATH"] = f"{tools}:{os.environ['PATH']}"
+    lab.server.restart()
+    executor = await lab.connect(client)
+
+    async def cut() -> None:
+        while not Path(executor.workdir, "cut").exists():
+            await asyncio.sleep(0.02)
+        lab.server.cut()
+
+    spawn = Spawn(directory=f"{executor.workdir}/run", script="echo started >>../count; sleep 20")
+    async with asyncio.timeout(15):
+        job, _ = await asyncio.gather(executor.spawn(spawn), cut())
     lab.groups.append(job.pid)
     assert Path(job.directory, "job.pid").read_text() == f"{job.pid}\n"
     assert await executor.status(job) == RUNNING
+    assert Path(executor.workdir, "count").read_text() == "started\n"
     assert "the connection broke while the job started; it runs" in caplog.text
 
 
-def cutting(lab: SshDesk) -> Any:
-    """Stands for an answer that never arrives: the connection is cut and the read of it fails."""
+@pytest.mark.parametrize("operation", ["claim", "status", "cancel", "read", "put"])
+async def test_an_operation_that_is_cut_fails_and_may_be_repeated(lab: SshDesk, client: str, operation: str) -> None:
+    executor = await lab.connect(client)
+    job = await lab.start(executor, "sleep 30")
+    path = f"{executor.workdir}/file"
+    Path(path).write_text("content")
+    works: dict[str, Any] = {
+        "claim": lambda: executor.claim(f"{executor.workdir}/other", "abc"),
+        "status": lambda: executor.status(job),
+        "cancel": lambda: executor.cancel(job),
+        "read": lambda: executor.read_from(path, 0, 100),
+        "put": lambda: executor.put_file(path, "new"),
+    }
+    # The login shell runs the command only once the file is there.
+    gate = lab.server.directory / "gate"
+    held = f'while [ ! -e {gate} ]; do touch {gate}.waits; sleep 0.05; done; exec sh -c "$SSH_ORIGINAL_COMMAND"'
+    lab.server.restart(ForceCommand=held)
 
-    def read(output: bytes) -> int:
+    async def cut() -> None:
+        while not Path(f"{gate}.waits").exists():
+            await asyncio.sleep(0.02)
         lab.server.cut()
-        raise SshError from ConnectionError("cut")
 
-    return read
+    results: Any = await asyncio.gather(works[operation](), cut(), return_exceptions=True)
+    failure = results[0]
+    assert isinstance(failure, SshError)
+    assert f"127.0.0.1:{lab.server.port}" in describe(failure)
+    gate.touch()
+    answers = {"claim": True, "status": RUNNING, "cancel": None, "read": b"content", "put": None}
+    assert await works[operation]() == answers[operation]
 
 
 async def test_a_start_over_a_cut_connection_that_never_began_fails(lab: SshDesk, client: str) -> None:

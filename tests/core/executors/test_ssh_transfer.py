@@ -87,6 +87,15 @@ async def test_a_directory_arrives_as_it_is_and_comes_back(
     assert (tmp_path / "back" / "output" / "latest").is_symlink()
 
 
+async def test_what_is_named_twice_arrives_once(lab: SshDesk, client: str, tree: Path, tmp_path: Path) -> None:
+    executor = await lab.connect(client)
+    await executor.upload(tree, f"{executor.workdir}/run")
+    entries = ["output", "output/script.sh", "output/", "./output/checkpoint-3"]
+    listed = await executor.manifest(f"{executor.workdir}/run", entries)
+    await executor.download(f"{executor.workdir}/run", tmp_path / "back", entries)
+    compare_manifests(listed, build_manifest(tmp_path / "back", ["output"]))
+
+
 async def test_excluded_names_stay_there(lab: SshDesk, client: str, tree: Path, tmp_path: Path) -> None:
     executor = await lab.connect(client)
     await executor.upload(tree, f"{executor.workdir}/run")
@@ -360,3 +369,22 @@ async def test_a_long_transfer_tells_how_far_it_is(
     lines = [record.message for record in caplog.records if "MB/s" in record.message]
     assert any(line.startswith("upload to target `lab`: ") and line.endswith(" s left") for line in lines)
     assert any(line.startswith("download from target `lab`: ") for line in lines)
+
+
+@pytest.mark.parametrize("direction", ["upload", "download"])
+async def test_a_transfer_that_moves_nothing_is_given_up(
+    lab: SshDesk, client: str, tmp_path: Path, fake_tar: FakeTar, direction: str
+) -> None:
+    fake_tar.does("printf x; sleep 30")
+    lab.timing = replace(lab.timing, stall_s=0.5)
+    executor = await lab.connect(client)
+    (tmp_path / "up").mkdir()
+    (tmp_path / "up" / "big").write_bytes(bytes(30_000_000))
+    Path(executor.workdir, "output").mkdir()
+    async with asyncio.timeout(10):
+        with pytest.raises(CommandError, match=rf"{direction} failed: nothing moved for 0\.5 s"):
+            if direction == "upload":
+                await executor.upload(tmp_path / "up", f"{executor.workdir}/run")
+            else:
+                await executor.download(executor.workdir, tmp_path / "back", ["output"])
+    assert await executor.probe("echo fine") == b"fine\n"

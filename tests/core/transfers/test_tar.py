@@ -161,6 +161,12 @@ def test_a_link_that_points_outside_is_left_out_and_the_rest_arrives(
     assert "left out the link latest" in caplog.text
 
 
+def test_a_file_named_twice_comes_as_a_link_to_itself_and_stays(tmp_path: Path) -> None:
+    twice = archive((member("f", content=b"x")), (member("f", kind=tarfile.LNKTYPE, link="./f")))
+    extract_archive(io.BytesIO(twice), tmp_path / "here")
+    assert (tmp_path / "here" / "f").read_bytes() == b"x"
+
+
 def test_what_stands_there_is_replaced_and_not_written_through(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()
