@@ -111,15 +111,21 @@ class LexicalIndex:
 
     def find(self, text: str, own: Shingles | None = None) -> int | None:
         """The number of a remembered text that is alike, or None; the text's `shingles` may be given."""
+        return next(self.alike(text, own), None)
+
+    def alike(self, text: str, own: Shingles | None = None) -> Iterator[int]:
+        """The number of every remembered text that is alike, of those without a word the first alone."""
         if own is None:
             own = shingles(text)
         if not own:
-            return self._empty
+            if self._empty is not None:
+                yield self._empty
+            return
         size = len(own)
         tokens = self._tokens
         known = [token for shingle in own if (token := tokens.get(shingle)) is not None]
         if not known:
-            return None
+            return
         wanted = set(known)
         seen: set[int] = set()
         for number in self._candidates(known, size):
@@ -128,8 +134,7 @@ class LexicalIndex:
             seen.add(number)
             other = self._sets[number]
             if len(wanted.intersection(other)) >= self._overlap(size, len(other)):
-                return number
-        return None
+                yield number
 
     def _candidates(self, known: list[int], size: int) -> Iterator[int]:
         """Every text that may be alike; some of them more than once."""

@@ -1,7 +1,6 @@
 """How does the `overbrainer` command start, find its subcommand and end?
 
-Subcommands are imported only when they are called. Every error ends in one line on standard error and the exit
-code of its kind; a reader of standard output that went away ends the command quietly.
+Subcommands are imported only when they are called; how a command ends is told by `endings`.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ from typing import Any
 import click
 
 from overbrainer_core import __version__
-from overbrainer_core.errors import OverbrainerError, describe
 from overbrainer_tui.cli.context import HELP_NAMES, Options, root_parameters
-from overbrainer_tui.cli.exit_codes import ExitCode, exit_code
-from overbrainer_tui.cli.output import OutputClosedError, silence_stdout, write_error
+from overbrainer_tui.cli.endings import MIGRATE_HINT, exit_code_of
+from overbrainer_tui.cli.exit_codes import ExitCode
+from overbrainer_tui.cli.output import write_error
 
 _COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("project:init", "Write the files of a new project."),
@@ -28,15 +27,13 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("train:train", "Train the child; attach, stop or cancel a run."),
     "runs": ("runs:runs", "List the runs and read their logs."),
     "history": ("runs:history", "What the stages did and spent."),
+    "stats": ("stats:stats", "The dataset in numbers."),
     "migrate": ("project:migrate", "Bring a project of an older overbrainer up to date."),
     "doctor": ("doctor:doctor", "Check what is needed before money is spent."),
     "demo": ("project:demo", "Try everything on a small project: no key, no GPU."),
     "tui": ("tui_command:tui", "Open the full-screen app."),
 }
 """Subcommands in the order of the help: module and attribute, one line of help."""
-
-MIGRATE_HINT = "this project predates overbrainer 0.4.0: run overbrainer migrate"
-
 
 class _LazyGroup(click.Group):
     """Loads a subcommand's module when it is asked for."""
@@ -125,7 +122,7 @@ def build_cli() -> click.Group:
 def run(arguments: list[str]) -> int:
     """Run the command and return its exit code; an old project is told how to be brought up to date at the end."""
     options = Options()
-    code = _run(arguments, options)
+    code = exit_code_of(lambda: _run(arguments, options))
     if options.is_old_project:
         write_error(MIGRATE_HINT)
     return code
@@ -139,27 +136,6 @@ def _run(arguments: list[str], options: Options) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        write_error("error: interrupted")
-        return ExitCode.INTERRUPTED
-    except OutputClosedError:
-        return ExitCode.SUCCESS
-    except (BrokenPipeError, SystemExit):
-        # click turns a closed standard output, met while it prints a help, into an exit of its own
-        silence_stdout()
-        return ExitCode.SUCCESS
-    except OverbrainerError as error:
-        for line in f"error: {describe(error)}".split("\n"):  # several problems of the settings take a line each
-            write_error(line)
-        return exit_code(error)
-    except Exception as error:  # noqa: BLE001  # the command's entry: an unforeseen fault is one line too
-        _keep_for_debugging()
-        write_error(f"error: {type(error).__name__}: {describe(error)}")
-        return ExitCode.FAILURE
+    except click.Abort:
+        raise KeyboardInterrupt from None
     return value if isinstance(value, int) else ExitCode.SUCCESS
-
-
-def _keep_for_debugging() -> None:
-    import logging  # only on this path: listings do without it
-
-    logging.getLogger("overbrainer.cli").debug("unforeseen error", exc_info=True)

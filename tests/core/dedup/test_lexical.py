@@ -120,3 +120,15 @@ def test_what_the_index_finds_is_alike(known: list[str], text: str, threshold: f
     expected = any(alike(text, entry) >= threshold for entry in known)
     assert (found is not None) == expected
     assert found is None or alike(text, index.text(found)) >= threshold
+
+
+@settings(max_examples=200, deadline=None)
+@given(known=TEXTS, text=st.lists(WORDS, min_size=1, max_size=14).map(" ".join), threshold=st.floats(0.05, 1.0))
+def test_the_index_finds_every_text_that_is_alike(known: list[str], text: str, threshold: float) -> None:
+    index = LexicalIndex(threshold)
+    for entry in known:
+        index.add(entry)
+    expected = [number for number, entry in enumerate(known) if alike(text, entry) >= threshold]
+    if not shingles(text):
+        expected = expected[:1]
+    assert sorted(index.alike(text)) == expected
