@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from overbrainer_core.runtimes.base import Runtime, ScriptPlan
 from overbrainer_core.runtimes.container import ContainerRuntime, UnmountableDirectoryError
+from overbrainer_core.shell import quote
 from overbrainer_core.values.job import Container, JobCommand
-from tests.peers.shells import Shell, every_shell, run_script
+from tests.peers.shells import Shell, eventually, every_shell, run_script
 
 TRAIN = JobCommand(program="axolotl", arguments=("train", "axolotl.yaml"))
 ENVIRONMENT = (
@@ -20,9 +24,13 @@ ENVIRONMENT = (
     ("OVERBRAINER_METRICS", "/workspace/run/metrics.jsonl"),
     ("OVERBRAINER_SNAPSHOT", "/workspace/run/snapshot.request"),
 )
+CHAIN = (
+    """trap 'trap "" TERM; kill -s TERM 0' TERM; { trap 'exit 143' TERM; 'axolotl' 'train' 'axolotl.yaml'; } & """
+    'while :; do wait "$!"; ob_code=$?; kill -s 0 "$!" 2>/dev/null || exit "$ob_code"; done'
+)
 
 
-def plan(work: str = "/work", *, caches_tools: bool = False, run_id: str = "demo_1") -> ScriptPlan:
+def plan(work: str = "/srv", *, caches_tools: bool = False, run_id: str = "demo_1") -> ScriptPlan:
     """A plan like that of a training with a token."""
     return ScriptPlan(
         run_id=run_id,
@@ -42,23 +50,23 @@ def runtime(engine: str, gpus: str = "all") -> ContainerRuntime:
 
 def test_the_exact_text_for_docker() -> None:
     assert runtime("docker").script(plan()) == (
-        "mkdir -p -- '/work/.hf-cache' && 'docker' run --rm --name 'overbrainer-demo_1'"
+        "mkdir -p -- '/srv/.hf-cache' && 'docker' run --rm --name 'overbrainer-demo_1'"
         " --gpus all --ulimit memlock=-1 --ulimit stack=67108864 --ipc=host"
-        " -v '/work/demo_1:/workspace/run' -v '/work/.hf-cache:/workspace/hf-cache' -w /workspace/run"
+        " -v '/srv/demo_1:/workspace/run' -v '/srv/.hf-cache:/workspace/hf-cache' -w /workspace/run"
         " -e HF_HOME=/workspace/hf-cache -e 'AXOLOTL_DO_NOT_TRACK=1' -e 'PYTHONPATH=/workspace/run/plugin'"
         " -e 'OVERBRAINER_METRICS=/workspace/run/metrics.jsonl'"
         " -e 'OVERBRAINER_SNAPSHOT=/workspace/run/snapshot.request' -e 'HF_TOKEN' 'img@sha256:0f'"
-        " sh -c ''\\''axolotl'\\'' '\\''train'\\'' '\\''axolotl.yaml'\\'''"
+        f" sh -c {quote(CHAIN)}"
     )
 
 
 def test_the_exact_text_for_podman_with_the_tools_cache() -> None:
     text = runtime("podman").script(plan(caches_tools=True))
     assert text.startswith(
-        "mkdir -p -- '/work/.hf-cache' '/work/.cache' && 'podman' run --rm --name 'overbrainer-demo_1'"
+        "mkdir -p -- '/srv/.hf-cache' '/srv/.cache' && 'podman' run --rm --name 'overbrainer-demo_1'"
         " --device 'nvidia.com/gpu=all' --security-opt=label=disable --ulimit host --ipc=host"
-        " -v '/work/demo_1:/workspace/run:Z' -v '/work/.hf-cache:/workspace/hf-cache:z'"
-        " -v '/work/.cache:/workspace/cache:z' -e OVERBRAINER_CACHE=/workspace/cache -w /workspace/run"
+        " -v '/srv/demo_1:/workspace/run:Z' -v '/srv/.hf-cache:/workspace/hf-cache:z'"
+        " -v '/srv/.cache:/workspace/cache:z' -e OVERBRAINER_CACHE=/workspace/cache -w /workspace/run"
         " -e HF_HOME=/workspace/hf-cache "
     )
 
@@ -96,7 +104,7 @@ def test_the_engine_gets_the_known_arguments_and_no_secret(
         "-w", "/workspace/run", "-e", "HF_HOME=/workspace/hf-cache", "-e", "AXOLOTL_DO_NOT_TRACK=1",
         "-e", "PYTHONPATH=/workspace/run/plugin", "-e", "OVERBRAINER_METRICS=/workspace/run/metrics.jsonl",
         "-e", "OVERBRAINER_SNAPSHOT=/workspace/run/snapshot.request", "-e", "HF_TOKEN",
-        "img@sha256:0f", "sh", "-c", "'axolotl' 'train' 'axolotl.yaml'",
+        "img@sha256:0f", "sh", "-c", CHAIN,
     ]  # fmt: skip
     assert token == "s3cret"
     assert Path(work, ".hf-cache").is_dir()
@@ -134,7 +142,7 @@ def test_nothing_but_the_run_directory_and_the_caches_is_mounted() -> None:
     for engine in ("docker", "podman"):
         words = runtime(engine).script(plan(caches_tools=True)).split()
         mounts = [words[index + 1].strip("'").split(":")[0] for index, word in enumerate(words) if word == "-v"]
-        assert mounts == ["/work/demo_1", "/work/.hf-cache", "/work/.cache"]
+        assert mounts == ["/srv/demo_1", "/srv/.hf-cache", "/srv/.cache"]
 
 
 def test_a_path_with_a_colon_is_refused_before_anything_starts() -> None:
@@ -155,6 +163,38 @@ def test_the_job_sees_one_root_and_the_container_has_the_runs_name() -> None:
 def test_no_command_is_no_container() -> None:
     empty = ScriptPlan(run_id="x", directory="/r", workdir="/w", commands=())
     assert runtime("docker").script(empty) == ""
+
+
+def first_process(shell: Shell, tmp_path: Path, body: str, *, merges: bool = False) -> subprocess.Popen[bytes]:
+    """The first process of a container with a trainer of this text, in a session of its own."""
+    trainer = tmp_path / "axolotl"
+    trainer.write_text(f"#!/bin/sh\n{body}\n")
+    trainer.chmod(0o755)
+    commands = (TRAIN, JobCommand(program="axolotl", arguments=("merge-lora",))) if merges else (TRAIN,)
+    words = shlex.split(runtime("docker").script(replace(plan(str(tmp_path)), commands=commands)))
+    assert words[-3:-1] == ["sh", "-c"]
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    return subprocess.Popen([*shell, "-c", words[-1]], cwd=tmp_path, env=env, start_new_session=True)
+
+
+@every_shell
+@pytest.mark.parametrize("merges", [False, True])
+@pytest.mark.parametrize("code", [0, 7])
+def test_a_stop_of_the_container_reaches_the_trainer_and_waits_for_it(
+    shell: Shell, merges: bool, code: int, tmp_path: Path
+) -> None:
+    body = f"echo $1 >> calls\ntrap 'sleep 0.2; echo ended >> calls; exit {code}' TERM\n: > up\nsleep 20 & wait"
+    process = first_process(shell, tmp_path, body, merges=merges)
+    eventually((tmp_path / "up").exists)
+    process.terminate()
+    assert process.wait(timeout=10) in (code, 143)
+    assert (tmp_path / "calls").read_text() == "train\nended\n"
+
+
+@every_shell
+@pytest.mark.parametrize("code", [0, 1, 137])
+def test_the_first_process_ends_as_the_trainer_does(shell: Shell, code: int, tmp_path: Path) -> None:
+    assert first_process(shell, tmp_path, f"exit {code}").wait(timeout=10) == code
 
 
 @every_shell

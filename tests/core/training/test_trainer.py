@@ -89,11 +89,11 @@ def test_a_resumed_run_holds_its_checkpoint_as_hard_links(data: Path, run_dir: P
     (source / "deep").mkdir(parents=True)
     (source / "deep" / "state").write_text("state")
     checkpoint = Checkpoint(directory=source, step=7)
-    trainer_named(training.trainer).job(spec(data, training, checkpoint=checkpoint)).prepare(run_dir, "/root")
+    trainer_named(training.trainer).job(spec(data, training, checkpoint=checkpoint)).prepare(run_dir, "/job")
     linked = run_dir / "resume" / "checkpoint-7" / "deep" / "state"
     assert linked.samefile(source / "deep" / "state")
     config = yaml.safe_load((run_dir / "axolotl.yaml").read_text())
-    assert config["resume_from_checkpoint"] == "/root/resume/checkpoint-7"
+    assert config["resume_from_checkpoint"] == "/job/resume/checkpoint-7"
 
 
 def test_missing_or_empty_training_data_is_named(data: Path, run_dir: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_failed_copy_names_both_files(data: Path, run_dir: Path) -> None:
 
 
 def test_a_tiny_run_has_the_trainer_in_the_place_of_the_plugin(data: Path, run_dir: Path) -> None:
-    trainer_named("tiny").job(spec(data, TINY)).prepare(run_dir, "/root")
+    trainer_named("tiny").job(spec(data, TINY)).prepare(run_dir, "/job")
     assert files(run_dir) == [
         "axolotl.yaml",
         "data/eval.jsonl",
