@@ -88,6 +88,15 @@ def cut(text: str, cells: int, *, mark: str = "…") -> str:
     return "".join(kept) + mark
 
 
+def cut_middle(text: str, cells: int, *, mark: str = "…") -> str:
+    """The text in at most `cells` cells; a text that is too long loses what stands after its first two thirds."""
+    room = cells - cell_width(mark)
+    if cell_width(text) <= cells or room < 3:
+        return cut(text, cells, mark=mark)
+    end = cut(text[::-1], room // 3, mark="")[::-1]
+    return cut(text, room - room // 3, mark="") + mark + end
+
+
 def parse_number(text: str) -> float | None:
     """A finite decimal number, else None: `nan`, `inf`, `1_0`, `0x10`, blanks and the empty text are none."""
     if not _FLOAT.fullmatch(text):

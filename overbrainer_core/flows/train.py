@@ -19,6 +19,7 @@ from overbrainer_core.dataset.counts import count_examples
 from overbrainer_core.errors import ConfigError, InterruptedByUser
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.executors.base import Executor
+from overbrainer_core.executors.local import job_environment
 from overbrainer_core.executors.scripts import check_secrets
 from overbrainer_core.flows.follow import context_of, follow_to_end, settle_cut_starts
 from overbrainer_core.flows.report import Report
@@ -85,14 +86,14 @@ async def plan_start(session: Session, *, target: str | None = None, resume_from
     trainer.check(training, chosen)
     local = require_local(chosen)
     train_examples, eval_examples = await asyncio.to_thread(_examples, session, resume)
-    await _check_local(session, local, training)
+    notes = await _check_local(session, local, training)
     return StartPlan(
         target=chosen,
         training=training,
         resume=resume,
         train_examples=train_examples,
         eval_examples=eval_examples,
-        warnings=(*trainer.warnings(training), *_later_warnings(settings)),
+        warnings=(*trainer.warnings(training), *notes, *_later_warnings(settings)),
         kind_words=kind_words(chosen),
     )
 
@@ -125,13 +126,15 @@ def _examples(session: Session, resume: ResumeSource | None) -> tuple[int, int]:
     return count, count_examples(evaluation) if evaluation is not None else 0
 
 
-async def _check_local(session: Session, target: LocalTarget, training: Training) -> None:
-    environment = session.environment.values
+async def _check_local(session: Session, target: LocalTarget, training: Training) -> tuple[str, ...]:
+    environment = job_environment(session.environment.values)
+    notes: tuple[str, ...] = ()
     if target.runtime == "docker":
         container = ContainerRuntime(engine=target.engine, image=target.image, gpus=target.gpus)
         container.check_directory(os.path.realpath(session.paths.runs))
-        await check_engine(target, environment=environment, timeout_s=session.timing.check_timeout_s)
+        notes = await check_engine(target, environment=environment, timeout_s=session.timing.check_timeout_s)
     await trainer_named(training.trainer).check_programs(training, target, environment)
+    return notes
 
 
 def _later_warnings(settings: Settings) -> list[str]:

@@ -14,13 +14,13 @@ from typing import Any
 from overbrainer_core.runs.context import log_hint
 from overbrainer_core.runs.record import RunState, Snapshot
 from overbrainer_core.secrets.redact import redact
-from overbrainer_core.text import cut, escape_controls
+from overbrainer_core.text import cut_middle, escape_controls
 from overbrainer_core.values.job import JobPhase, JobState
 
 REASONS = ("requested", "deadline", "cost", "disk")
 """Reasons of a snapshot; any other word counts as the first."""
 
-QUOTED_CELLS = 160
+QUOTED_CELLS = 240
 """Cells of a log line that a message quotes."""
 
 _TELLING = re.compile(
@@ -32,16 +32,34 @@ _TELLING = re.compile(
 )
 _WRAPPING = re.compile(r"CalledProcessError|ChildFailedError|returned non-zero exit status|Traceback \(most recent")
 _PROGRESS = re.compile(r"\d+%\|")
+_USAGE = re.compile(r"^(See|Run) '(docker|podman)[a-z ]* --help'")
+_HINTS = (
+    (
+        re.compile("could not select device driver|nvidia-container-(cli|runtime)"),
+        'docker gives a container GPUs by the NVIDIA Container Toolkit: install it, or set gpus = "none"',
+    ),
+    (
+        re.compile("CDI (devices?|host device|registry)"),
+        "podman gives a container GPUs by a CDI specification: make it with "
+        '`nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`, or set gpus = "none"',
+    ),
+    (
+        re.compile("container name .* (is )?already in use"),
+        "`overbrainer train cancel` of this run stops the container that has its name",
+    ),
+)
+"""What to do about a line of an engine that people do not read it from."""
 _LOG_PREFIX = re.compile(r"^(\[?\d{4}-\d\d-\d\d[T ][\d:,.]+Z?\]?\s*)+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the record will say."""
+    """What the record will say; `advice` is what to do about a failure, told after its reason."""
 
     state: RunState
     message: str | None = None
     snapshot: Snapshot | None = None
+    advice: str | None = None
 
 
 class InvalidProofError(Exception):
@@ -111,13 +129,24 @@ def parse_proof(content: bytes) -> Snapshot | None:
 def telling_line(log_tail: bytes) -> str | None:
     """The line near the end of a job's log that says most about its failure; None when the log is empty.
 
-    The last line that names an error wins over what merely wraps it; else the last line of all.
+    The last line that names an error wins over what merely wraps it; else the last line of all. Of a long line both
+    ends are kept: the outermost error stands at one, its first cause at the other.
     """
+    line = _telling_line(log_tail)
+    return None if line is None else cut_middle(escape_controls(redact(line)), QUOTED_CELLS)
+
+
+def advice_of(log_tail: bytes) -> str | None:
+    """What to do about the telling line of a log, where its words do not say it; None for all others."""
+    line = _telling_line(log_tail) or ""
+    return next((hint for pattern, hint in _HINTS if pattern.search(line)), None)
+
+
+def _telling_line(log_tail: bytes) -> str | None:
     text = log_tail.decode("utf-8", errors="replace").replace("\r", "\n")
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    lines = [line for line in lines if not _PROGRESS.search(line)] or lines
+    lines = [line for line in lines if not _PROGRESS.search(line) and not _USAGE.search(line)] or lines
     if not lines:
         return None
     telling = [line for line in lines if _TELLING.search(line) and not _WRAPPING.search(line)]
-    line = telling[-1] if telling else lines[-1]
-    return cut(escape_controls(redact(_LOG_PREFIX.sub("", line))), QUOTED_CELLS)
+    return _LOG_PREFIX.sub("", telling[-1] if telling else lines[-1])

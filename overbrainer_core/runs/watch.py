@@ -20,14 +20,14 @@ from overbrainer_core.executors.lines import tail
 from overbrainer_core.files import FileAccessError, open_state
 from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.runs.context import RunContext, job_of
-from overbrainer_core.runs.outcome import Verdict, decide, telling_line, with_proof
+from overbrainer_core.runs.outcome import Verdict, advice_of, decide, telling_line, with_proof
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_core.runs.retrieve import JOB_LOG, MissingOutputError, has_note, retrieve_run, with_note
 from overbrainer_core.runs.stop import hold_to_request, read_proof
 from overbrainer_core.system.probe import ProbeState, machine_script, parse_probe
 from overbrainer_core.training.metrics import MetricsSummary, malformed_reason, parse_line, read_metrics_file
 from overbrainer_core.training.trainer import METRICS_FILE, TRAINING_ARTIFACTS
-from overbrainer_core.values.job import JobHandle, JobState
+from overbrainer_core.values.job import JobHandle, JobPhase, JobState
 from overbrainer_core.values.metric import TrainMetric
 
 BATCH_LINES = 512
@@ -243,6 +243,9 @@ async def _verdict(
     )
     if verdict.state in (RunState.SUCCEEDED, RunState.CANCELLED):
         verdict = with_proof(verdict, await read_proof(context, job_of(record)))
+    if state.phase is JobPhase.LOST and job_of(record).container is not None:
+        advice = f"its container may still run: `overbrainer train cancel {record.id}` stops it"
+        verdict = replace(verdict, advice=advice)
     note = state.living_group_note()
     if note is not None and verdict.message is not None:
         verdict = replace(verdict, message=f"{verdict.message}; {note}")
@@ -292,21 +295,23 @@ def _ended(context: RunContext, record: RunRecord, verdict: Verdict) -> RunRecor
 
 
 async def _with_reason(context: RunContext, record: RunRecord, verdict: Verdict) -> Verdict:
-    """A failed verdict with the line of `job.log` that says why."""
+    """A failed verdict with the line of `job.log` that says why, and what to do about it."""
     if verdict.state is not RunState.FAILED or verdict.message is None:
         return verdict
-    line = await asyncio.to_thread(_reason_in_log, context.run_dir(record) / JOB_LOG)
-    return replace(verdict, message=f"{verdict.message}: {line}") if line else verdict
+    log = await asyncio.to_thread(_log_tail, context.run_dir(record) / JOB_LOG)
+    line, advice = telling_line(log), verdict.advice or advice_of(log)
+    message = f"{verdict.message}: {line}" if line else verdict.message
+    return replace(verdict, message=f"{message}; {advice}" if advice else message)
 
 
-def _reason_in_log(path: Path) -> str | None:
+def _log_tail(path: Path) -> bytes:
     try:
         descriptor = open_state(path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as handle:
             handle.seek(max(os.fstat(handle.fileno()).st_size - LOG_TAIL_BYTES, 0))
-            return telling_line(handle.read(LOG_TAIL_BYTES))
+            return handle.read(LOG_TAIL_BYTES)
     except (OSError, OverbrainerError):
-        return None
+        return b""
 
 
 def _was_retrieved(context: RunContext, record: RunRecord) -> bool:

@@ -18,6 +18,17 @@ from overbrainer_core.values.job import Container
 RUN_ROOT = "/workspace/run"
 """The run directory inside the container."""
 
+_HANDING_ON = (
+    """trap 'trap "" TERM; kill -s TERM 0' TERM; {{ trap 'exit 143' TERM; {chain}; }} & """
+    'while :; do wait "$!"; ob_code=$?; kill -s 0 "$!" 2>/dev/null || exit "$ob_code"; done'
+)
+"""Runs a chain so that it ends when its container is told to stop.
+
+The first process of a container ignores SIGTERM unless it handles it: without this every stop would take the engine's
+whole patience and end in a kill. The signal goes on to the process group; the chain outlives it until its program has
+ended, and `wait`, which it cuts, is asked again.
+"""
+
 _HF_CACHE = "/workspace/hf-cache"
 _TOOLS_CACHE = "/workspace/cache"
 
@@ -76,7 +87,7 @@ class ContainerRuntime:
             caches.append(f"{plan.workdir}/.cache")
         words = [quote(self.engine), "run", "--rm", "--name", quote(f"overbrainer-{plan.run_id}")]
         words += [*self._devices(), "--ipc=host", *self._mounts(plan), "-w", RUN_ROOT]
-        words += [*self._variables(plan), quote(self.image), "sh", "-c", quote(chain)]
+        words += [*self._variables(plan), quote(self.image), "sh", "-c", quote(_HANDING_ON.format(chain=chain))]
         return f"mkdir -p -- {' '.join(quote(cache) for cache in caches)} && {' '.join(words)}"
 
     def _devices(self) -> list[str]:

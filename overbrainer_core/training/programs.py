@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from overbrainer_core.aio.process import run_command
+from overbrainer_core.aio.process import CommandResult, run_command
 from overbrainer_core.config.settings import LocalTarget
 from overbrainer_core.errors import TargetError
+from overbrainer_core.text import escape_controls
 
 
 class ProgramMissingError(TargetError):
@@ -56,12 +58,18 @@ def check_program(program: str, *, target: LocalTarget, environment: Mapping[str
     )
 
 
-async def check_engine(target: LocalTarget, *, environment: Mapping[str, str], timeout_s: float) -> None:
-    """Refuse a container target whose engine is missing or does not answer.
+_ENGINE_CHECKS = {"docker": "version", "podman": "info"}
+"""The command of each engine that fails when no container can be run: Docker's asks the daemon, Podman's the store."""
+
+
+async def check_engine(target: LocalTarget, *, environment: Mapping[str, str], timeout_s: float) -> tuple[str, ...]:
+    """Refuse a container target whose engine is missing or cannot be used; what else a person should know.
+
+    An image that is not here is no failure: the engine pulls it, which is worth a warning.
 
     Raises:
-        ProgramMissingError: the engine cannot be used.
-        TargetError: it does not answer.
+        ProgramMissingError: the engine is not there.
+        TargetError: it cannot be used or does not answer.
     """
     engine = find_program(target.engine, venv=None, environment=environment)
     if engine is None:
@@ -69,13 +77,36 @@ async def check_engine(target: LocalTarget, *, environment: Mapping[str, str], t
             f"target `{target.name}` has no `{target.engine}`: it is not on PATH; install it, "
             f"or set targets.{target.name}.runtime to native"
         )
-    try:
-        result = await run_command([engine, "version"], env=environment, timeout_s=timeout_s)
-    except TimeoutError as error:
-        raise TargetError(f"target `{target.name}`: `{target.engine} version` gave no answer") from error
-    except OSError as error:
-        raise TargetError(f"target `{target.name}`: cannot run `{engine}`") from error
-    if result.exit_status != 0:
-        lines = result.stderr.decode("utf-8", errors="replace").strip().splitlines()
-        reason = lines[-1].strip() if lines else result.status_words
+    look = _EngineLook(target=target, engine=engine, environment=environment, timeout_s=timeout_s)
+    usable = await look.run(_ENGINE_CHECKS[target.engine])
+    if usable.exit_status != 0:
+        lines = usable.stderr.decode("utf-8", errors="replace").strip().splitlines()
+        reason = escape_controls(lines[-1].strip()) if lines else usable.status_words
         raise TargetError(f"target `{target.name}`: `{target.engine}` cannot be used: {reason}")
+    if (await look.run("image", "inspect", target.image)).exit_status == 0:
+        return ()
+    return (
+        f"target `{target.name}`: {target.engine} has no image {target.image} here and pulls it first; "
+        "nothing is trained until it has come",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _EngineLook:
+    """Read-only commands of a target's engine."""
+
+    target: LocalTarget
+    engine: str
+    environment: Mapping[str, str]
+    timeout_s: float
+
+    async def run(self, *arguments: str) -> CommandResult:
+        """Run one of them; a failure is a result."""
+        target = self.target
+        try:
+            return await run_command([self.engine, *arguments], env=self.environment, timeout_s=self.timeout_s)
+        except TimeoutError as error:
+            words = f"{target.engine} {arguments[0]}"
+            raise TargetError(f"target `{target.name}`: `{words}` gave no answer") from error
+        except OSError as error:
+            raise TargetError(f"target `{target.name}`: cannot run `{self.engine}`") from error

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from overbrainer_core.text import (
     cell_width,
     cut,
+    cut_middle,
     drop_controls,
     escape_controls,
     finite,
@@ -56,6 +57,14 @@ def test_a_wide_character_is_never_halved() -> None:
 @given(st.text(max_size=30), st.integers(min_value=1, max_value=20))
 def test_a_cut_text_never_takes_more_cells_than_given(text: str, cells: int) -> None:
     assert cell_width(cut(text, cells)) <= cells
+    assert cell_width(cut_middle(text, cells)) <= cells
+
+
+def test_a_text_cut_in_its_middle_keeps_both_ends() -> None:
+    assert cut_middle("pull failed: a: b: c: refused", 17) == "pull failed…fused"
+    assert cut_middle("short", 5) == "short"
+    assert cut_middle("abcdef", 2) == "a…"
+    assert cut_middle("日本語の質問", 7) == "日本…問"
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1_0", "0x10", "", " 1", "1 ", "1e400", "٣", "--1", "1e"])

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from overbrainer_core.runs.outcome import InvalidProofError, Verdict, decide, parse_proof, telling_line, with_proof
+from overbrainer_core.runs.outcome import (
+    InvalidProofError,
+    Verdict,
+    advice_of,
+    decide,
+    parse_proof,
+    telling_line,
+    with_proof,
+)
 from overbrainer_core.runs.record import RunState, Snapshot
 from overbrainer_core.values.job import JobPhase, JobState
 
@@ -123,8 +131,40 @@ def test_the_telling_line_names_the_error_that_was_there_first(log: bytes, line:
     assert telling_line(log) == expected
 
 
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].',
+            "Toolkit",
+        ),
+        ("Error: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all", "CDI specification"),
+        ('Error: failed to stat CDI host device "/dev/dri/renderD130": no such file or directory', "CDI specification"),
+        (
+            'docker: Error response from daemon: Conflict. The container name "/overbrainer-a_1" is already in use by '
+            'container "c0ffee12".',
+            "train cancel",
+        ),
+        ("ValueError: eval dataset split is too small for sample_packing", None),
+        ("", None),
+    ],
+)
+def test_a_line_of_an_engine_gets_advice(line: str, hint: str | None) -> None:
+    advice = advice_of(f"loading\n{line}\n\nRun 'docker run --help' for more information\n".encode())
+    assert advice is None if hint is None else hint in str(advice)
+
+
+def test_a_long_chain_of_causes_keeps_the_last_one() -> None:
+    line = telling_line(b"Error: initializing source docker://h/x:1: " + b"a" * 300 + b": connection refused\n")
+    assert line is not None
+    assert line.startswith("Error: initializing source docker://h/x:1: ")
+    assert line.endswith(": connection refused")
+
+
 def test_a_quoted_line_is_short() -> None:
     line = telling_line(b"Error: " + "é".encode() * 5000)
     assert line is not None
-    assert len(line) == 160
-    assert line.endswith("…")
+    assert len(line) == 240
+    assert line.startswith("Error: é")
+    assert line.endswith("é")
+    assert "…" in line

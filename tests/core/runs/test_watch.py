@@ -16,7 +16,7 @@ from overbrainer_core.executors.errors import CommandError
 from overbrainer_core.runs.context import NoJobError, RunContext
 from overbrainer_core.runs.record import RunRecord, RunState, Snapshot, load_run, save_run
 from overbrainer_core.runs.watch import WatchResult, watch_run
-from overbrainer_core.values.job import JobHandle, JobPhase, JobState
+from overbrainer_core.values.job import Container, JobHandle, JobPhase, JobState
 
 REMOTE = "/remote/a"
 RUNNING = JobState(phase=JobPhase.RUNNING)
@@ -136,6 +136,20 @@ async def test_a_group_that_lives_on_is_named(
     target.states = [replace(DONE, living_group=4711)]
     assert (await watch_run(context, again)).record.state is RunState.SUCCEEDED
     assert "process group 4711 is still alive" in warnings[0]
+
+
+async def test_a_lost_job_of_a_container_tells_how_to_stop_what_may_go_on(
+    context: RunContext, record: RunRecord, target: Any
+) -> None:
+    finished(target)
+    target.states = [JobState(phase=JobPhase.LOST)]
+    container = Container(engine="docker", name="overbrainer-a")
+    record = replace(record, job=JobHandle(directory=REMOTE, pid=4711, container=container))
+    message = (await watch_run(context, record)).record.message
+    assert message == (
+        "the job stopped without an exit code (see runs/a/job.log): bye; "
+        "its container may still run: `overbrainer train cancel a` stops it"
+    )
 
 
 async def test_a_success_without_a_plugin_line_failed(context: RunContext, record: RunRecord, target: Any) -> None:

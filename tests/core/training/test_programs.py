@@ -77,7 +77,18 @@ async def test_a_missing_engine_is_named_before_a_run_exists() -> None:
 
 async def test_an_engine_that_answers_is_accepted(tmp_path: Path) -> None:
     program(tmp_path, "docker", '#!/bin/sh\n[ "$1" = version ]\n')
-    await check_engine(DOCKER, environment={"PATH": f"{tmp_path}:{os.defpath}"}, timeout_s=5)
+    environment = {"PATH": f"{tmp_path}:{os.defpath}"}
+    (note,) = await check_engine(DOCKER, environment=environment, timeout_s=5)
+    assert note.startswith(f"target `box`: docker has no image {DOCKER.image} here and pulls it first; nothing is ")
+
+
+@pytest.mark.parametrize(("engine", "check"), [("docker", "version"), ("podman", "info")])
+async def test_an_image_that_is_here_needs_no_word(engine: str, check: str, tmp_path: Path) -> None:
+    text = f'#!/bin/sh\necho "$*" >> {tmp_path}/calls\n'
+    program(tmp_path, engine, text)
+    target = LocalTarget(name="box", runtime="docker", engine=engine, image="me/it:1")
+    assert await check_engine(target, environment={"PATH": f"{tmp_path}:{os.defpath}"}, timeout_s=5) == ()
+    assert (tmp_path / "calls").read_text() == f"{check}\nimage inspect me/it:1\n"
 
 
 async def test_an_engine_that_cannot_be_used_says_why(tmp_path: Path) -> None:
