@@ -11,7 +11,10 @@ if ! command -v "$1" >/dev/null 2>&1; then
     ob_note engine absent
     exit 0
 fi
-if ob_out=$("$1" version 2>&1); then
+# Podman has no daemon: its version says nothing about its store
+ob_check=version
+[ "$1" != podman ] || ob_check=info
+if ob_out=$("$1" "$ob_check" 2>&1); then
     ob_note engine usable
     ob_note version "$("$1" version --format '{{.Client.Version}}' 2>/dev/null)"
 else

@@ -54,17 +54,23 @@ async def connect_ssh(
         ConfigError: `OVERBRAINER_SSH_CLIENT` names no client.
         TargetError: the host is not set, or the target cannot be reached.
     """
-    return await connect_login(_login(target, environment, home), target.workdir, timing=timing)
+    return await connect_login(login_of(target, environment, home=home), target.workdir, timing=timing)
 
 
 async def open_ssh(
     target: SshTarget, *, environment: Mapping[str, str], home: Path | None = None, timing: SshTiming | None = None
 ) -> SshSession:
     """A connection to an SSH target, on which nothing is created; close it when done. Fails like `connect_ssh`."""
-    return await _open(_login(target, environment, home), timing or SshTiming())
+    return await _open(login_of(target, environment, home=home), timing or SshTiming())
 
 
-def _login(target: SshTarget, environment: Mapping[str, str], home: Path | None) -> Login:
+def login_of(target: SshTarget, environment: Mapping[str, str], *, home: Path | None = None) -> Login:
+    """Where a target is and how it is reached, before anything is sent there.
+
+    Raises:
+        ConfigError: `OVERBRAINER_SSH_CLIENT` names no client.
+        TargetError: the host is not set.
+    """
     client = ssh_client(target.ssh_client, environment)
     if not target.host:
         variable = f"OVERBRAINER_TARGETS__{target.name.upper()}__HOST"

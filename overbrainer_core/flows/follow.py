@@ -23,9 +23,11 @@ from overbrainer_core.errors import (
 )
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.executors.base import Executor
+from overbrainer_core.executors.local import LocalExecutor
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.session import Session
-from overbrainer_core.flows.targets import connect, require_local, runtime_of
+from overbrainer_core.flows.targets import connect, require_machine, runtime_of
+from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.attach import collect_run, finish_lines, needs_collecting
 from overbrainer_core.runs.cancel import CancelResult, cancel_job, cancel_only, check_cancellable
 from overbrainer_core.runs.context import NoJobError, RunContext
@@ -34,6 +36,8 @@ from overbrainer_core.runs.settle import find_job, needs_settling, settle_run
 from overbrainer_core.runs.stop import check_stoppable, request_snapshot
 from overbrainer_core.runs.store import list_runs
 from overbrainer_core.runs.watch import watch_run
+from overbrainer_core.training.metrics import MetricsSummary, read_metrics_file
+from overbrainer_core.training.trainer import METRICS_FILE
 from overbrainer_core.values.job import Container
 
 
@@ -68,7 +72,7 @@ def context_of(session: Session, executor: Executor, *, bus: EventBus, report: R
         warn=report.warn,
         clock=session.clock,
         timing=session.timing,
-        is_local=True,
+        is_local=isinstance(executor, LocalExecutor),
     )
 
 
@@ -86,7 +90,10 @@ async def attach_run(
     """
     _require_training(session)
     record = load_run(session.paths, run_id)
-    async with _connected(session, record) as executor:
+    if record.state.has_ended and not needs_collecting(record):
+        _target_of(session, record)
+        return await _ended_run(session, record, report=report, interrupt=interrupt)
+    async with _connected(session, record, interrupt) as executor:
         context = context_of(session, executor, bus=bus, report=report)
         if needs_settling(record):
             record = await interrupt.race(_settled(session, context, record))
@@ -105,7 +112,7 @@ async def stop_run(session: Session, run_id: str, *, bus: EventBus, report: Repo
     _require_training(session)
     record = await _with_job(session, load_run(session.paths, run_id), bus=bus, report=report)
     check_stoppable(record)
-    async with _connected(session, record) as executor:
+    async with _connected(session, record, interrupt) as executor:
         context = context_of(session, executor, bus=bus, report=report)
         await request_snapshot(context, record)
         report.result(_requested_line(run_id))
@@ -210,7 +217,7 @@ async def settle_cut_starts(session: Session, context: RunContext, target: str) 
 
 def _container(session: Session, record: RunRecord) -> Container | None:
     target = _target_of(session, record)
-    return runtime_of(require_local(target)).container(record.id)
+    return runtime_of(require_machine(target)).container(record.id)
 
 
 async def follow_to_end(
@@ -231,14 +238,35 @@ async def follow_to_end(
         raise
     except OverbrainerError as error:
         raise FollowError(error, record.id) from error
-    for line in finish_lines(context.paths, result.record, result.summary):
+    return _tell_end(context.paths, result.record, result.summary, report)
+
+
+async def _ended_run(session: Session, record: RunRecord, *, report: Report, interrupt: Interrupt) -> RunRecord:
+    """Sum up a run of which nothing is left on its target, which may be gone by now.
+
+    Raises:
+        JobError: the run failed or was cancelled.
+    """
+    metrics = session.paths.run(record.id) / METRICS_FILE
+    try:
+        summary = await interrupt.race(asyncio.to_thread(read_metrics_file, metrics))
+    except InterruptedByUser:
+        raise InterruptedByUser(_detached_words(record)) from None
+    return _tell_end(session.paths, record, summary, report)
+
+
+def _tell_end(paths: ProjectPaths, record: RunRecord, summary: MetricsSummary, report: Report) -> RunRecord:
+    """Hand over the result lines of an ended run; its record, unless it failed or was cancelled."""
+    for line in finish_lines(paths, record, summary):
         report.result(line)
-    if result.record.state in (RunState.FAILED, RunState.CANCELLED):
-        raise RunEndedError(result.record)
-    return result.record
+    if record.state in (RunState.FAILED, RunState.CANCELLED):
+        raise RunEndedError(record)
+    return record
 
 
 def _detached_words(record: RunRecord) -> str:
+    if record.state.has_ended and record.job is not None:
+        return f"interrupted: run {record.id} already ended: {record.state}"
     if record.job is None:
         return f"interrupted: run {record.id} has no job"
     return f"interrupted: run {record.id} keeps running on target `{record.target}`; {_attach_hint(record.id)}"
@@ -280,8 +308,15 @@ def _target_of(session: Session, record: RunRecord) -> Target:
 
 
 @asynccontextmanager
-async def _connected(session: Session, record: RunRecord) -> AsyncIterator[Executor]:
-    executor = connect(session, _target_of(session, record))
+async def _connected(
+    session: Session, record: RunRecord, interrupt: Interrupt | None = None
+) -> AsyncIterator[Executor]:
+    """The machine of a run; an interrupt gives up before it is reached, where the caller can be cut."""
+    connecting = connect(session, _target_of(session, record))
+    try:
+        executor = await (connecting if interrupt is None else interrupt.race(connecting))
+    except InterruptedByUser:
+        raise InterruptedByUser(_detached_words(record)) from None
     try:
         yield executor
     finally:

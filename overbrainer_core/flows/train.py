@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from overbrainer_core.aio.interrupt import Interrupt
 from overbrainer_core.aio.tasks import run_to_end
-from overbrainer_core.config.settings import LocalTarget, Settings, Target, Training
+from overbrainer_core.config.settings import LocalTarget, Settings, SshTarget, Target, Training
 from overbrainer_core.dataset.counts import count_examples
 from overbrainer_core.errors import ConfigError, InterruptedByUser
 from overbrainer_core.events.bus import EventBus
@@ -24,15 +26,25 @@ from overbrainer_core.executors.scripts import check_secrets
 from overbrainer_core.flows.follow import context_of, follow_to_end, settle_cut_starts
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.session import Session
-from overbrainer_core.flows.targets import connect, kind_words, require_local, runtime_of
+from overbrainer_core.flows.targets import (
+    Machine,
+    check_reachable_by,
+    connect,
+    container_of,
+    kind_words,
+    require_machine,
+    runtime_of,
+)
 from overbrainer_core.runs.record import RunRecord
 from overbrainer_core.runs.resume import ResumeSource, find_resume
 from overbrainer_core.runs.start import Launch, create_run, start_run_job
-from overbrainer_core.runtimes.container import ContainerRuntime
 from overbrainer_core.secrets.resolve import resolve_secret
 from overbrainer_core.training.programs import check_engine
+from overbrainer_core.training.remote_programs import check_remote_engine
 from overbrainer_core.training.trainer import NoExampleError, TrainSpec, has_content, trainer_named
 from overbrainer_core.values.job import Secret
+
+T = TypeVar("T")
 
 NO_TRAINING = "no [training] section in overbrainer.toml"
 """Why nothing can be trained."""
@@ -73,7 +85,7 @@ async def plan_start(session: Session, *, target: str | None = None, resume_from
     Raises:
         ConfigError: no `[training]`, no such target, or settings that the trainer refuses.
         RunError: the run to resume from cannot be resumed.
-        TargetError: the target is of another kind, or a program is missing on it.
+        TargetError: the target is of another kind, its host is unset, or a program is missing on this machine.
         ProjectFileError: there is no data to train on.
     """
     settings = session.settings
@@ -84,9 +96,9 @@ async def plan_start(session: Session, *, target: str | None = None, resume_from
     if resume_from is not None:
         resume = await asyncio.to_thread(find_resume, session.paths, resume_from, training, trainer)
     trainer.check(training, chosen)
-    local = require_local(chosen)
+    machine = require_machine(chosen)
     train_examples, eval_examples = await asyncio.to_thread(_examples, session, resume)
-    notes = await _check_local(session, local, training)
+    notes = await _check_machine(session, machine, training)
     return StartPlan(
         target=chosen,
         training=training,
@@ -126,15 +138,33 @@ def _examples(session: Session, resume: ResumeSource | None) -> tuple[int, int]:
     return count, count_examples(evaluation) if evaluation is not None else 0
 
 
+async def _check_machine(session: Session, target: Machine, training: Training) -> tuple[str, ...]:
+    if isinstance(target, SshTarget):
+        check_reachable_by(target, session)
+        return ()
+    return await _check_local(session, target, training)
+
+
 async def _check_local(session: Session, target: LocalTarget, training: Training) -> tuple[str, ...]:
     environment = job_environment(session.environment.values)
     notes: tuple[str, ...] = ()
     if target.runtime == "docker":
-        container = ContainerRuntime(engine=target.engine, image=target.image, gpus=target.gpus)
-        container.check_directory(os.path.realpath(session.paths.runs))
+        container_of(target).check_directory(os.path.realpath(session.paths.runs))
         notes = await check_engine(target, environment=environment, timeout_s=session.timing.check_timeout_s)
     await trainer_named(training.trainer).check_programs(training, target, environment)
     return notes
+
+
+async def _check_remote(plan: StartPlan, executor: Executor) -> tuple[str, ...]:
+    """What can only be known of a machine behind SSH once it is reached; what a person should know of it."""
+    target = plan.target
+    if not isinstance(target, SshTarget):
+        return ()
+    if target.runtime == "docker":
+        container_of(target).check_directory(executor.workdir)
+        return await check_remote_engine(target, executor)
+    await trainer_named(plan.training.trainer).check_remote(target, executor)
+    return ()
 
 
 def _later_warnings(settings: Settings) -> list[str]:
@@ -156,15 +186,13 @@ async def start_run(
         JobError: the run failed or was cancelled.
         OverbrainerError: the start failed, or the follow gave up; the message says how to go on.
     """
-    target = require_local(plan.target)
     for warning in plan.warnings:
         report.warn(warning)
+    secrets = await _before_start(interrupt, _secrets(session, plan, report))
+    executor = await _before_start(interrupt, connect(session, plan.target))
     try:
-        secrets = await interrupt.race(_secrets(session, plan, report))
-        executor = await interrupt.race(_connect(session, target))
-    except InterruptedByUser:
-        raise InterruptedByUser("interrupted before the run started") from None
-    try:
+        for note in await _before_start(interrupt, _check_remote(plan, executor)):
+            report.warn(note)
         record = await interrupt.shield(
             _create_and_start(session, plan, executor, secrets=secrets, bus=bus, report=report)
         )
@@ -174,8 +202,12 @@ async def start_run(
         await run_to_end(executor.close(), name="close the target")
 
 
-async def _connect(session: Session, target: Target) -> Executor:
-    return await asyncio.to_thread(connect, session, target)
+async def _before_start(interrupt: Interrupt, work: Coroutine[Any, Any, T]) -> T:
+    """The result of what is done before a run exists, which an interrupt cuts."""
+    try:
+        return await interrupt.race(work)
+    except InterruptedByUser:
+        raise InterruptedByUser("interrupted before the run started") from None
 
 
 async def _secrets(session: Session, plan: StartPlan, report: Report) -> tuple[Secret, ...]:
@@ -201,7 +233,7 @@ async def _create_and_start(
     bus: EventBus,
     report: Report,
 ) -> RunRecord:
-    target, resume = require_local(plan.target), plan.resume
+    target, resume = require_machine(plan.target), plan.resume
     context = context_of(session, executor, bus=bus, report=report)
     trainer = trainer_named(plan.training.trainer)
     await settle_cut_starts(session, context, target.name)

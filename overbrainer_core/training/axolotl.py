@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from overbrainer_core.config.settings import LocalTarget, Target, Training
+from overbrainer_core.config.settings import LocalTarget, SshTarget, Target, Training
+from overbrainer_core.executors.base import Executor
 from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.training.axolotl_config import axolotl_config
 from overbrainer_core.training.programs import check_program
 from overbrainer_core.training.reasoning import reasoning_warning
+from overbrainer_core.training.remote_programs import find_remote_program
 from overbrainer_core.training.trainer import (
     CONFIG_FILE,
     METRICS_FILE,
@@ -96,6 +98,10 @@ class AxolotlTrainer:
         """On a native target, `axolotl` in the venv or on PATH."""
         if isinstance(target, LocalTarget) and target.runtime == "native":
             check_program("axolotl", target=target, environment=environment)
+
+    async def check_remote(self, target: SshTarget, executor: Executor) -> None:
+        """`axolotl` in the venv or on PATH of a machine behind SSH."""
+        await find_remote_program("axolotl", target=target, executor=executor)
 
     def warnings(self, training: Training) -> list[str]:
         """A chat template that may drop the reasoning."""

@@ -1,4 +1,7 @@
-"""Is what a local target's job will run really there? Looked at before a run exists, so that a refusal leaves none."""
+"""Is what a local target's job will run really there? Looked at before a run exists, so that a refusal leaves none.
+
+The words of a refusal are functions: `remote_programs` looks at a machine behind SSH and says the same.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,45 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overbrainer_core.aio.process import CommandResult, run_command
-from overbrainer_core.config.settings import LocalTarget
+from overbrainer_core.config.settings import LocalTarget, SshTarget
 from overbrainer_core.errors import TargetError
 from overbrainer_core.text import escape_controls
 
 
 class ProgramMissingError(TargetError):
     """A program that the job needs is not on the target."""
+
+
+def missing_program(program: str, *, target: LocalTarget | SshTarget, path: str) -> ProgramMissingError:
+    """What to tell of a native target without a program; `path` is where it would be in the target's venv, if any."""
+    key = f"targets.{target.name}.venv"
+    start = f"target `{target.name}` has no `{program}`"
+    if target.venv is None:
+        return ProgramMissingError(f"{start}: it is not on PATH; install it, or set {key}")
+    if not path.startswith(("/", "~/")):
+        return ProgramMissingError(f"{start}: {path} is a relative path; write {key} from / or ~/")
+    return ProgramMissingError(f"{start}: {path} is not there or cannot be run; install it there, or set {key}")
+
+
+def missing_engine(target: LocalTarget | SshTarget) -> ProgramMissingError:
+    """What to tell of a container target without its engine."""
+    return ProgramMissingError(
+        f"target `{target.name}` has no `{target.engine}`: it is not on PATH; install it, "
+        f"or set targets.{target.name}.runtime to native"
+    )
+
+
+def unusable_engine(target: LocalTarget | SshTarget, reason: str) -> TargetError:
+    """What to tell of a container target whose engine refuses to work; the reason is the engine's."""
+    return TargetError(f"target `{target.name}`: `{target.engine}` cannot be used: {reason}")
+
+
+def absent_image_note(target: LocalTarget | SshTarget) -> str:
+    """What to tell of an image that the engine has to pull."""
+    return (
+        f"target `{target.name}`: {target.engine} has no image {target.image} here and pulls it first; "
+        "nothing is trained until it has come"
+    )
 
 
 def venv_program(venv: str, program: str, environment: Mapping[str, str]) -> str:
@@ -42,20 +77,8 @@ def check_program(program: str, *, target: LocalTarget, environment: Mapping[str
     """
     if find_program(program, venv=target.venv, environment=environment) is not None:
         return
-    key = f"targets.{target.name}.venv"
-    if target.venv is None:
-        raise ProgramMissingError(
-            f"target `{target.name}` has no `{program}`: it is not on PATH; install it, or set {key}"
-        )
-    path = venv_program(target.venv, program, environment)
-    if not Path(path).is_absolute():
-        raise ProgramMissingError(
-            f"target `{target.name}` has no `{program}`: {path} is a relative path; write {key} from / or ~/"
-        )
-    raise ProgramMissingError(
-        f"target `{target.name}` has no `{program}`: {path} is not there or cannot be run; "
-        f"install it there, or set {key}"
-    )
+    path = program if target.venv is None else venv_program(target.venv, program, environment)
+    raise missing_program(program, target=target, path=path)
 
 
 _ENGINE_CHECKS = {"docker": "version", "podman": "info"}
@@ -73,22 +96,16 @@ async def check_engine(target: LocalTarget, *, environment: Mapping[str, str], t
     """
     engine = find_program(target.engine, venv=None, environment=environment)
     if engine is None:
-        raise ProgramMissingError(
-            f"target `{target.name}` has no `{target.engine}`: it is not on PATH; install it, "
-            f"or set targets.{target.name}.runtime to native"
-        )
+        raise missing_engine(target)
     look = _EngineLook(target=target, engine=engine, environment=environment, timeout_s=timeout_s)
     usable = await look.run(_ENGINE_CHECKS[target.engine])
     if usable.exit_status != 0:
         lines = usable.stderr.decode("utf-8", errors="replace").strip().splitlines()
         reason = escape_controls(lines[-1].strip()) if lines else usable.status_words
-        raise TargetError(f"target `{target.name}`: `{target.engine}` cannot be used: {reason}")
+        raise unusable_engine(target, reason)
     if (await look.run("image", "inspect", target.image)).exit_status == 0:
         return ()
-    return (
-        f"target `{target.name}`: {target.engine} has no image {target.image} here and pulls it first; "
-        "nothing is trained until it has come",
-    )
+    return (absent_image_note(target),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

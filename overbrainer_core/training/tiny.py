@@ -15,11 +15,13 @@ from typing import Any
 
 from overbrainer_core import assets
 from overbrainer_core.aio.process import run_command
-from overbrainer_core.config.settings import LocalTarget, RunpodTarget, Target, Training
+from overbrainer_core.config.settings import LocalTarget, RunpodTarget, SshTarget, Target, Training
 from overbrainer_core.errors import ConfigError, OverbrainerError
+from overbrainer_core.executors.base import Executor
 from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.training.axolotl_config import data_keys
 from overbrainer_core.training.programs import check_program, venv_program
+from overbrainer_core.training.remote_programs import find_remote_program
 from overbrainer_core.training.trainer import (
     METRICS_FILE,
     SNAPSHOT_PROOF,
@@ -52,6 +54,9 @@ _UNUSED_KEYS = (
 _THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 _IMPORT_TIMEOUT_S = 60.0
 """Seconds for one import of NumPy, which is slow on a cold disk."""
+
+_IMPORTED = "numpy is here"
+_IMPORT = f"import numpy; print({_IMPORTED!r})"
 
 
 class NumpyMissingError(OverbrainerError):
@@ -182,6 +187,17 @@ class TinyTrainer:
             raise NumpyMissingError(python) from error
         if result.exit_status != 0:
             raise NumpyMissingError(python)
+
+    async def check_remote(self, target: SshTarget, executor: Executor) -> None:
+        """A Python that imports NumPy, on a machine behind SSH.
+
+        Raises:
+            ProgramMissingError: there is no such Python.
+            NumpyMissingError: it cannot import NumPy.
+        """
+        look = await find_remote_program(trainer_python(target), target=target, executor=executor, code=_IMPORT)
+        if _IMPORTED not in look.answer:
+            raise NumpyMissingError(look.path)
 
     def warnings(self, training: Training) -> list[str]:
         """None: the embedded trainer writes its own chat template."""

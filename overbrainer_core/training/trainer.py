@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from overbrainer_core import assets
-from overbrainer_core.config.settings import Target, Training
+from overbrainer_core.config.settings import SshTarget, Target, Training
 from overbrainer_core.errors import ConfigError, ProjectFileError
+from overbrainer_core.executors.base import Executor
 from overbrainer_core.files import FileAccessError
 from overbrainer_core.jobs.base import Artifacts, Job
 from overbrainer_core.training.yaml_writer import to_yaml
@@ -82,6 +83,10 @@ class Trainer(Protocol):
 
     async def check_programs(self, training: Training, target: Target, environment: Mapping[str, str]) -> None:
         """Look for what the job will run on a local target, before a run exists."""
+        ...
+
+    async def check_remote(self, target: SshTarget, executor: Executor) -> None:
+        """Look for what the job will run on a native target behind SSH, before a run exists."""
         ...
 
     def warnings(self, training: Training) -> list[str]:

@@ -15,9 +15,9 @@ from typing import Protocol
 from overbrainer_core.aio.process import run_command
 from overbrainer_core.executors.errors import CommandError, SpawnError
 from overbrainer_core.executors.local import job_environment
+from overbrainer_core.executors.looks import first_line
 from overbrainer_core.executors.scripts import shell_text
 from overbrainer_core.system.probe import parse_probe, split_parts
-from overbrainer_core.text import drop_controls
 from overbrainer_core.values.sample import Disk, Gpu
 
 LIMIT_S = 60.0
@@ -90,71 +90,18 @@ def parse_machine_look(output: bytes, *, at: datetime) -> MachineLook:
     parts = split_parts(output)
     sample, _ = parse_probe(output, None, at=at)
     return MachineLook(
-        system=_line(parts, "system"),
-        directory=_line(parts, "directory"),
-        is_writable=_line(parts, "writable") == "yes",
-        missing=tuple(_line(parts, "missing").split()),
+        system=first_line(parts, "system"),
+        directory=first_line(parts, "directory"),
+        is_writable=first_line(parts, "writable") == "yes",
+        missing=tuple(first_line(parts, "missing").split()),
         disk=sample.disks[0] if sample.disks else None,
         gpus=sample.gpus,
-        driver=_line(parts, "driver"),
-        cuda=cuda_version(_line(parts, "cuda")),
+        driver=first_line(parts, "driver"),
+        cuda=cuda_version(first_line(parts, "cuda")),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineLook:
-    """A container engine: `state` is `absent`, `refused` (with a reason) or `usable`."""
-
-    state: str
-    version: str
-    reason: str
-    has_image: bool
-    sees_gpus: bool
-
-
-def engine_look_script(engine: str, image: str) -> str:
-    """Looks at a container engine, for `parse_engine_look`."""
-    return shell_text([engine, image], "doctor/engine.sh")
-
-
-def parse_engine_look(output: bytes) -> EngineLook:
-    """The engine of an answer."""
-    parts = split_parts(output)
-    return EngineLook(
-        state=_line(parts, "engine") or "refused",
-        version=_line(parts, "version"),
-        reason=_line(parts, "reason"),
-        has_image=_line(parts, "image") == "there",
-        sees_gpus=bool(_line(parts, "nvidia")),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramLook:
-    """A program: its path, '' when it is not there; the same of a Python beside it, and what its code printed."""
-
-    path: str
-    python: str
-    answer: str
-
-
-def program_look_script(program: str, *, python: str = "", code: str = "") -> str:
-    """Looks for a program (a name, or a path that `~/` may begin), for `parse_program_look`."""
-    return shell_text([program, python, code], "doctor/program.sh")
-
-
-def parse_program_look(output: bytes) -> ProgramLook:
-    """The program of an answer."""
-    parts = split_parts(output)
-    return ProgramLook(path=_line(parts, "program"), python=_line(parts, "python"), answer=parts.get("answer", ""))
 
 
 def cuda_version(text: str) -> tuple[int, int] | None:
     """A CUDA version such as `12.8`, None when it is none."""
     match = _CUDA.fullmatch(text)
     return (int(match[1]), int(match[2] or 0)) if match else None
-
-
-def _line(parts: Mapping[str, str], name: str) -> str:
-    """The first line of a part without control characters, '' without one."""
-    return drop_controls(parts.get(name, "").split("\n")[0]).strip()

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from overbrainer_core.assets import job_script
 from overbrainer_core.config.settings import LocalTarget, SshTarget
-from overbrainer_core.flows.doctor_checks.base import Check, failure, ok, warning
-from overbrainer_core.flows.doctor_checks.gpus import Cuda, cuda_of
-from overbrainer_core.flows.doctor_checks.looks import (
+from overbrainer_core.executors.looks import (
     EngineLook,
     ProgramLook,
-    Shell,
     engine_look_script,
     parse_engine_look,
     parse_program_look,
     program_look_script,
 )
+from overbrainer_core.flows.doctor_checks.base import Check, failure, ok, warning
+from overbrainer_core.flows.doctor_checks.gpus import Cuda, cuda_of
+from overbrainer_core.flows.doctor_checks.looks import Shell
 
 NAME = "trainer"
 _NUMPY = "import numpy; print('numpy', numpy.__version__)"

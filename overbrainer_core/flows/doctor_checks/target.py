@@ -23,7 +23,7 @@ from overbrainer_core.flows.doctor_checks.looks import (
 )
 from overbrainer_core.flows.doctor_checks.programs import Findings, check_programs
 from overbrainer_core.flows.doctor_checks.project import room_check
-from overbrainer_core.flows.targets import kind_words, require_local
+from overbrainer_core.flows.targets import kind_words, require_machine
 from overbrainer_core.runtimes.container import ContainerRuntime, UnmountableDirectoryError
 
 if TYPE_CHECKING:
@@ -36,16 +36,15 @@ ROOM_BYTES = {"axolotl": 20 * 10**9, "tiny": 10**9}
 async def check_target(subject: Subject, target: Target, training: Training | None) -> list[Check]:
     """The findings of a target, for this training or, without one, for Axolotl."""
     name = f"targets.{target.name}"
-    refusal = _refusal(target)
     if isinstance(target, RunpodTarget):
-        return [failure(name, refusal or "runpod targets are not looked at")]
+        return [failure(name, _refusal(target))]
     if isinstance(target, SshTarget) and subject.is_offline:
         return [skipped(name, OFFLINE)]
     try:
         shell = await open_shell(subject, target)
     except (ConfigError, TargetError) as error:
         return [failure(name, describe(error), f"look at targets.{target.name}.host and the SSH set-up")]
-    checks = [failure(name, refusal)] if refusal else []
+    checks: list[Check] = []
     try:
         checks += await _check_machine(subject, target, shell, trainer=training.trainer if training else "axolotl")
     except TargetError as error:
@@ -55,13 +54,13 @@ async def check_target(subject: Subject, target: Target, training: Training | No
     return checks
 
 
-def _refusal(target: Target) -> str | None:
-    """Why this version cannot train there, whatever the machine has."""
+def _refusal(target: RunpodTarget) -> str:
+    """Why this version cannot train there."""
     try:
-        require_local(target)
+        require_machine(target)
     except TargetError as error:
         return str(error)
-    return None
+    return "pods are not looked at"
 
 
 async def open_shell(subject: Subject, target: LocalTarget | SshTarget) -> Shell:

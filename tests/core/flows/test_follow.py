@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from overbrainer_core.aio.interrupt import Interrupt
+from overbrainer_core.config.settings import SshTarget
 from overbrainer_core.errors import ConfigError, InterruptedByUser, JobError, RunError
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.flows.follow import (
@@ -27,6 +28,7 @@ from overbrainer_core.runs.context import NoJobError
 from overbrainer_core.runs.record import RunRecord, RunState, load_run, save_run
 from overbrainer_core.runs.store import list_runs
 from overbrainer_core.runs.timing import RunTiming
+from tests.peers.sshd import free_port
 from tests.peers.trainers import project_environment, set_mode, write_project
 
 FAST = RunTiming(poll_first_s=0.01, poll_max_s=0.05, local_watch_s=0.01, failures_allowed=2, foreign_request_s=0.05)
@@ -159,6 +161,28 @@ async def test_beside_a_holder_a_cancel_ends_the_job_and_the_holder_records_it(
     with pytest.raises(JobError, match="was cancelled"):
         await following
     assert load_run(session.paths, run.id).state is RunState.CANCELLED
+
+
+async def test_an_ended_run_is_summed_up_although_its_target_is_out_of_reach(session: Session, run: RunRecord) -> None:
+    await cancel_run(session, run.id, bus=EventBus(), report=CollectedReport())
+    unreachable = SshTarget(name="here", runtime="native", host=f"ssh://nobody@127.0.0.1:{free_port()}")
+    session.settings = replace(session.settings, targets={"here": unreachable})
+    report = CollectedReport()
+    with pytest.raises(JobError, match=f"^run {run.id} was cancelled$"):
+        await attach_run(session, run.id, bus=EventBus(), report=report, interrupt=Interrupt())
+    assert report.results[0].startswith(f"train: run {run.id} cancelled; step 1/3")
+    interrupt = Interrupt()
+    interrupt.trigger()
+    with pytest.raises(InterruptedByUser, match=f"^interrupted: run {run.id} already ended: cancelled$"):
+        await attach_run(session, run.id, bus=EventBus(), report=report, interrupt=interrupt)
+
+
+async def test_an_interrupt_while_the_target_is_reached_leaves_the_run_alone(session: Session, run: RunRecord) -> None:
+    interrupt = Interrupt()
+    interrupt.trigger()
+    with pytest.raises(InterruptedByUser, match=f"^interrupted: run {run.id} keeps running on target `here`; follow"):
+        await attach_run(session, run.id, bus=EventBus(), report=CollectedReport(), interrupt=interrupt)
+    assert load_run(session.paths, run.id) == run
 
 
 async def test_a_run_whose_target_is_gone_from_the_settings_is_refused(session: Session, run: RunRecord) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from overbrainer_core.config.settings import LocalTarget, RunpodTarget, SshTarget, Target
 from overbrainer_core.errors import TargetError
-from overbrainer_core.flows.targets import kind_words, require_local, runtime_of
+from overbrainer_core.flows.targets import kind_words, require_machine, runtime_of
 from overbrainer_core.runtimes.container import ContainerRuntime
 from overbrainer_core.runtimes.native import NativeRuntime
 
@@ -32,8 +32,16 @@ def test_the_runtime_follows_the_target() -> None:
     assert runtime_of(DOCKER) == ContainerRuntime(engine="podman", image="i", gpus="none")
 
 
-def test_only_a_local_target_can_train() -> None:
-    assert require_local(NATIVE) is NATIVE
-    for target in (SshTarget(name="x", runtime="native"), RunpodTarget(name="x")):
-        with pytest.raises(TargetError, match=f"^target `x` is of kind {target.kind}: only local targets can train in"):
-            require_local(target)
+def test_the_runtime_of_a_machine_behind_ssh_is_the_same() -> None:
+    native = SshTarget(name="box", runtime="native", venv="~/v")
+    docker = SshTarget(name="box", runtime="docker", engine="podman", image="i", gpus="0,1")
+    assert runtime_of(native) == NativeRuntime(venv="~/v")
+    assert runtime_of(docker) == ContainerRuntime(engine="podman", image="i", gpus="0,1")
+
+
+def test_a_pod_cannot_train_yet() -> None:
+    for target in (NATIVE, SshTarget(name="x", runtime="native")):
+        assert require_machine(target) is target
+    with pytest.raises(TargetError) as error:
+        require_machine(RunpodTarget(name="x"))
+    assert str(error.value) == "target `x` is of kind runpod: only local and ssh targets can train in this version"

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from overbrainer_core.aio.interrupt import Interrupt
-from overbrainer_core.errors import ConfigError, InterruptedByUser, JobError, RunError, TargetError
+from overbrainer_core.config.settings import RunpodTarget
+from overbrainer_core.errors import ConfigError, InterruptedByUser, JobError, RunError, TargetError, describe
 from overbrainer_core.events.bus import EventBus
 from overbrainer_core.events.types import RunCreated
 from overbrainer_core.executors.errors import InvalidSecretError
@@ -23,6 +25,7 @@ from overbrainer_core.runs.store import list_runs
 from overbrainer_core.runs.timing import RunTiming
 from overbrainer_core.training.programs import ProgramMissingError
 from overbrainer_core.training.trainer import NoExampleError
+from tests.peers.sshd import free_port
 from tests.peers.trainers import example, project_environment, set_mode, write_data, write_project
 
 FAST = RunTiming(poll_first_s=0.01, poll_max_s=0.05, local_watch_s=0.01)
@@ -125,13 +128,33 @@ async def test_c051_one_answer_trains_without_evaluation(session: Session, root:
     assert "test_datasets" in (root / "runs" / record.id / "axolotl.yaml").read_text()
 
 
-@pytest.mark.parametrize(("kind", "name"), [("ssh", "box")])
-async def test_a_target_of_another_kind_is_refused_before_anything_exists(
-    session: Session, root: Path, kind: str, name: str
+async def test_a_pod_is_refused_before_anything_exists(session: Session, root: Path) -> None:
+    pod = RunpodTarget(name="cloud")
+    session.settings = replace(session.settings, targets={**session.settings.targets, "cloud": pod})
+    with pytest.raises(TargetError) as error:
+        await plan_start(session, target="cloud")
+    assert str(error.value) == "target `cloud` is of kind runpod: only local and ssh targets can train in this version"
+    assert not (root / "runs").exists()
+
+
+async def test_a_machine_behind_ssh_without_a_host_is_refused_before_anything_exists(
+    session: Session, root: Path
 ) -> None:
     with pytest.raises(TargetError) as error:
-        await plan_start(session, target=name)
-    assert str(error.value) == f"target `{name}` is of kind {kind}: only local targets can train in this version"
+        await plan_start(session, target="box")
+    assert str(error.value) == "targets.box.host is not set: set OVERBRAINER_TARGETS__BOX__HOST"
+    assert not (root / "runs").exists()
+
+
+async def test_a_machine_behind_ssh_that_is_out_of_reach_leaves_no_run(root: Path) -> None:
+    host = f"ssh://nobody@127.0.0.1:{free_port()}"
+    environment = project_environment(OVERBRAINER_TARGETS__BOX__HOST=host, HOME=str(root))
+    async with open_session(root, process_env=environment, timing=FAST) as session:
+        plan = await plan_start(session, target="box")
+        assert (plan.target.name, plan.kind_words) == ("box", "ssh, native")
+        with pytest.raises(TargetError) as error:
+            await start_run(session, plan, bus=EventBus(), report=CollectedReport(), interrupt=Interrupt())
+    assert describe(error.value).startswith("cannot reach target `box`: ")
     assert not (root / "runs").exists()
 
 

@@ -12,12 +12,8 @@ from overbrainer_core.executors.errors import CommandError, SpawnError
 from overbrainer_core.flows.doctor_checks.looks import (
     LocalShell,
     cuda_version,
-    engine_look_script,
     machine_look_script,
-    parse_engine_look,
     parse_machine_look,
-    parse_program_look,
-    program_look_script,
 )
 
 NOW = datetime(2026, 11, 2, tzinfo=UTC)
@@ -67,28 +63,10 @@ async def test_this_machine_answers(tmp_path: Path) -> None:
     await shell.close()
 
 
-def test_an_engine_is_read() -> None:
-    look = parse_engine_look(b"@engine\nusable\n@version\n28.2.2\n@image\nthere\n@nvidia\nnvidia-ctk\n")
-    assert (look.state, look.version, look.has_image, look.sees_gpus) == ("usable", "28.2.2", True, True)
-    refused = parse_engine_look(b"@engine\nrefused\n@reason\nno \x1b[31mdaemon\n")
-    assert (refused.state, refused.reason, refused.has_image) == ("refused", "no [31mdaemon", False)
-    assert parse_engine_look(b"").state == "refused"
-
-
-async def test_an_engine_that_is_not_there() -> None:
+async def test_a_shell_that_is_not_there() -> None:
     shell = LocalShell({"PATH": "/nonexistent"})
     with pytest.raises(SpawnError):
         await shell.look("look", "true")
-    shell = LocalShell(dict(os.environ))
-    look = parse_engine_look(await shell.look("look", engine_look_script("no-such-engine", "image")))
-    assert look.state == "absent"
-
-
-async def test_a_program_is_read() -> None:
-    shell = LocalShell(dict(os.environ))
-    look = parse_program_look(await shell.look("look", program_look_script("sh")))
-    assert look.path.endswith("sh")
-    assert (look.python, look.answer) == ("", "")
 
 
 async def test_a_look_that_fails_or_hangs_says_so() -> None:
