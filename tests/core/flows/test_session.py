@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from overbrainer_core.config.load import load_settings
 from overbrainer_core.errors import ConfigError, LockedError
 from overbrainer_core.events.types import Event, StageModel
 from overbrainer_core.flows.session import open_session
@@ -101,3 +103,22 @@ async def test_a_session_never_shows_its_environment(tmp_path: Path) -> None:
     write_project(tmp_path)
     async with open_session(tmp_path, process_env={"OVERBRAINER_HF_TOKEN": "hf_secret"}) as session:
         assert "hf_secret" not in repr(session)
+
+
+async def test_a_change_made_while_the_files_were_read_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_project(tmp_path)
+    config = ProjectPaths(tmp_path).config
+    real = load_settings
+
+    def meanwhile(*arguments: Any) -> Any:
+        settings = real(*arguments)
+        config.write_text(config.read_text().replace('"e2e"', '"later"'))
+        return settings
+
+    monkeypatch.setattr("overbrainer_core.flows.session.load_settings", meanwhile)
+    async with open_session(tmp_path, process_env={}) as session:
+        assert session.settings.project_name == "e2e"
+        assert session.reload_if_changed()
+        assert session.settings.project_name == "later"

@@ -193,3 +193,18 @@ def test_the_same_answer_twice_never_ends_on_both_sides() -> None:
 def test_copies_of_one_answer_all_train() -> None:
     answers = [Answer("q", "tea", "a")] * 3
     assert split_answers(answers, eval_ratio=0.5, seed=1) == (answers, [])
+
+
+@pytest.mark.parametrize(("subtopics", "each", "train", "evaluation"), [(20, 1, 18, 2), (7, 15, 94, 11)])
+def test_many_tiny_subtopics_still_give_an_evaluation_set(
+    subtopics: int, each: int, train: int, evaluation: int
+) -> None:
+    answers = [Answer(f"{name}-{n}", "tea", f"s{name}") for name in range(subtopics) for n in range(each)]
+    trained, evaluated = split_answers(answers, eval_ratio=0.1, seed=42)
+    assert (len(trained), len(evaluated)) == (train, evaluation)
+
+
+def test_every_topic_has_its_share_of_the_evaluation_set_however_small_its_subtopics_are() -> None:
+    answers = [Answer(f"{topic}-{n}", topic, f"s{n}") for topic in ("a", "b", "c") for n in range(10)]
+    _, evaluated = split_answers(answers, eval_ratio=0.1, seed=42)
+    assert sorted(answer.topic for answer in evaluated) == ["a", "b", "c"]
