@@ -69,4 +69,5 @@ if ob_group_lives "$2"; then
         fi
     fi
 fi
+rm -f job.reserve
 ob_mark cancelled

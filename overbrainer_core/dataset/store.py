@@ -195,7 +195,7 @@ class Appender(Generic[R]):
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self._descriptor = self._open()
         except OSError as error:
             raise FileAccessError(path) from error
         try:
@@ -205,11 +205,38 @@ class Appender(Generic[R]):
             raise FileAccessError(path) from error
 
     def append(self, record: R) -> None:
-        """Write the record's line; it is with the operating system when this returns."""
+        """Write the record's line; it is with the operating system when this returns, or no part of it is."""
+        line = encode_line(record)  # type: ignore[arg-type]
         try:
-            _write_all(self._descriptor, encode_line(record))  # type: ignore[arg-type]
+            size = self._find_file()
+            try:
+                _write_all(self._descriptor, line)
+            except OSError:
+                with suppress(OSError):  # a device has no end to cut
+                    os.ftruncate(self._descriptor, size)  # a full disk took a part of the line
+                raise
         except OSError as error:
             raise FileAccessError(self.path) from error
+
+    def _find_file(self) -> int:
+        """The size of the file at the path; one that was deleted or replaced since is gone on with as it is now."""
+        opened = os.fstat(self._descriptor)
+        try:
+            found: os.stat_result | None = os.stat(self.path)
+        except FileNotFoundError:
+            found = None
+        if found is not None and (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino):
+            return opened.st_size
+        _log.warning("%s was deleted or replaced while it was written; going on in the new file", self.path)
+        self.path.parent.mkdir(exist_ok=True)
+        descriptor = self._open()
+        os.close(self._descriptor)
+        self._descriptor = descriptor
+        _mend_tail(descriptor)
+        return os.fstat(descriptor).st_size
+
+    def _open(self) -> int:
+        return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def close(self) -> None:
         """Close the file; repeating it does nothing."""

@@ -7,6 +7,7 @@ writer tries for a moment before it gives up.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
@@ -69,8 +70,7 @@ def acquire_lock(paths: ProjectPaths) -> ProjectLock:
         raise ProjectFileError(f"cannot lock {paths.lock}") from error
     try:
         _take(paths, descriptor)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode("ascii"), 0)
+        _write_pid(descriptor)
     except OSError as error:
         os.close(descriptor)
         raise ProjectFileError(f"cannot lock {paths.lock}") from error
@@ -95,6 +95,18 @@ def _take(paths: ProjectPaths, descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
     raise LockedError(_pid(descriptor))
+
+
+def _write_pid(descriptor: int) -> None:
+    """Tell who holds the lock, over what stands there: a full disk has no room for more, and must not stop a cancel."""
+    pid = str(os.getpid()).encode("ascii")
+    try:
+        os.pwrite(descriptor, pid, 0)
+        os.ftruncate(descriptor, len(pid))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        os.ftruncate(descriptor, 0)  # nobody, rather than somebody else
 
 
 def _pid(descriptor: int) -> int | None:

@@ -10,9 +10,10 @@ import logging
 from dataclasses import dataclass, replace
 
 from overbrainer_core.errors import OverbrainerError, RunError, TargetError, describe
+from overbrainer_core.files import FileAccessError
 from overbrainer_core.runs.context import RunContext, job_of
 from overbrainer_core.runs.outcome import Verdict
-from overbrainer_core.runs.record import RunRecord, RunState
+from overbrainer_core.runs.record import RunRecord, RunState, UnrecordedEndError
 from overbrainer_core.runs.retrieve import retrieve_run, with_note
 from overbrainer_core.training.trainer import TRAINING_ARTIFACTS
 from overbrainer_core.values.job import JobHandle, JobPhase, JobState
@@ -45,7 +46,7 @@ async def cancel_job(context: RunContext, record: RunRecord) -> CancelResult:
 
     Raises:
         ExecutorError: the target cannot be reached, or the job survives.
-        FileAccessError: the end cannot be recorded.
+        UnrecordedEndError: the job was ended, which cannot be recorded.
     """
     job = job_of(record)
     await context.executor.cancel(job)
@@ -53,8 +54,11 @@ async def cancel_job(context: RunContext, record: RunRecord) -> CancelResult:
     if state.phase is not JobPhase.CANCELLED:
         return CancelResult(record=record, job=state)
     cancelled = replace(record, state=RunState.CANCELLED, message=None, snapshot=None, ended=context.now())
-    await context.save(cancelled)
     verdict = Verdict(state=RunState.CANCELLED)
+    try:
+        await context.save(cancelled)
+    except FileAccessError as error:
+        raise UnrecordedEndError(cancelled, error) from error
     try:
         await retrieve_run(context, cancelled, verdict, TRAINING_ARTIFACTS)
     except (TargetError, OSError) as error:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from overbrainer_core.clock import parse_rfc3339, rfc3339
-from overbrainer_core.errors import RunError
+from overbrainer_core.errors import JobError, RunError, describe
 from overbrainer_core.files import FileAccessError, UnsafePathError, create_exclusive, read_regular
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.ids import check_run_id
@@ -72,6 +72,14 @@ class RunRecord:
 
 class UnknownRunError(RunError):
     """There is no run of that ID in the project."""
+
+
+class UnrecordedEndError(JobError):
+    """A run ended and its record cannot be written, because its directory is gone or the disk is full."""
+
+    def __init__(self, record: RunRecord, error: FileAccessError) -> None:
+        end = record.message or f"run {record.id} {record.state}"
+        super().__init__(f"{end}; its end cannot be recorded: {describe(error)}")
 
 
 class InvalidRecordError(RunError):

@@ -17,7 +17,7 @@ from overbrainer_core.executors.scripts import parse_pid
 from overbrainer_core.runs.context import NoJobError, RunContext
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_core.runs.start import is_starting
-from overbrainer_core.values.job import Container, JobHandle
+from overbrainer_core.values.job import Container, JobHandle, JobPhase
 
 PID_FILE = "job.pid"
 LOG_FILE = "job.log"
@@ -38,6 +38,8 @@ def needs_settling(record: RunRecord) -> bool:
 async def find_job(context: RunContext, record: RunRecord, *, container: Container | None) -> RunRecord:
     """The record with the job that a killed start left on the target, saved as running; else the record as it is.
 
+    A job that was cancelled before it was recorded is saved as cancelled.
+
     Args:
         container: the container that a job of this run has.
 
@@ -52,6 +54,9 @@ async def find_job(context: RunContext, record: RunRecord, *, container: Contain
     if pid is None:
         return record
     job = JobHandle(directory=record.remote_dir, pid=pid, container=container)
+    state = await context.executor.status(job)
+    if state.phase is JobPhase.CANCELLED:  # as a start does whose record could not be written
+        return await context.save(replace(record, state=RunState.CANCELLED, job=job, ended=context.now()))
     found = await context.save(replace(record, state=RunState.RUNNING, job=job, snapshots=True))
     context.warn(f"the start of run {record.id} was cut short; its job was found again (process {pid})")
     return found

@@ -14,14 +14,14 @@ from pathlib import Path
 
 from overbrainer_core.aio.beside import beside
 from overbrainer_core.aio.tasks import run_to_end
-from overbrainer_core.errors import JobError, OverbrainerError, TargetError, describe
+from overbrainer_core.errors import OverbrainerError, TargetError, describe
 from overbrainer_core.events.types import JobStatus, Mark, Metric, RunWatched, System
 from overbrainer_core.executors.lines import tail
 from overbrainer_core.files import FileAccessError, open_state
 from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.runs.context import RunContext, job_of
 from overbrainer_core.runs.outcome import Verdict, advice_of, decide, telling_line, with_proof
-from overbrainer_core.runs.record import RunRecord, RunState
+from overbrainer_core.runs.record import RunRecord, RunState, UnrecordedEndError
 from overbrainer_core.runs.retrieve import JOB_LOG, MissingOutputError, has_note, retrieve_run, with_note
 from overbrainer_core.runs.stop import hold_to_request, read_proof
 from overbrainer_core.system.probe import ProbeState, machine_script, parse_probe
@@ -39,15 +39,10 @@ MALFORMED_TOLD = 20
 LOG_TAIL_BYTES = 64 * 1024
 """Bytes at the end of `job.log` in which the reason of a failure is looked for."""
 
+FULL_DISK_BYTES = 64 * 1024
+"""A disk with less room counts as full: little more than what the end of a job gives back."""
+
 _log = logging.getLogger("overbrainer.runs")
-
-
-class UnrecordedEndError(JobError):
-    """A run ended and its record cannot be written, because its directory is gone or the disk is full."""
-
-    def __init__(self, record: RunRecord, verdict: Verdict, error: FileAccessError) -> None:
-        end = verdict.message or f"run {record.id} {verdict.state}"
-        super().__init__(f"{end}; its end cannot be recorded: {describe(error)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,10 +269,11 @@ async def _finish(
             raise _retrieval_error(error) from error
         verdict = with_note(verdict, describe(error))
         is_retrieved = False
+    ended = _ended(context, record, verdict)
     try:
-        return await run_to_end(context.save(_ended(context, record, verdict)), name="record the end"), is_retrieved
+        return await run_to_end(context.save(ended), name="record the end"), is_retrieved
     except FileAccessError as error:
-        raise UnrecordedEndError(record, verdict, error) from error
+        raise UnrecordedEndError(ended, error) from error
 
 
 def _retrieval_error(error: BaseException) -> TargetError:
@@ -299,9 +295,18 @@ async def _with_reason(context: RunContext, record: RunRecord, verdict: Verdict)
     if verdict.state is not RunState.FAILED or verdict.message is None:
         return verdict
     log = await asyncio.to_thread(_log_tail, context.run_dir(record) / JOB_LOG)
-    line, advice = telling_line(log), verdict.advice or advice_of(log)
+    line, advice = telling_line(log), verdict.advice or advice_of(log) or _full_disk(context.run_dir(record))
     message = f"{verdict.message}: {line}" if line else verdict.message
     return replace(verdict, message=f"{message}; {advice}" if advice else message)
+
+
+def _full_disk(run_dir: Path) -> str | None:
+    """That the disk of the run directory is full, which a job cannot write into a log on the same disk."""
+    try:
+        found = os.statvfs(run_dir)
+    except OSError:
+        return None
+    return "the disk of runs/ is full" if found.f_bavail * found.f_frsize < FULL_DISK_BYTES else None
 
 
 def _log_tail(path: Path) -> bytes:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -267,3 +268,53 @@ def test_a_tolerant_reading_hides_the_bad_line_and_nothing_else(tmp_path: Path) 
         (2, "not valid JSON at column 1"),
         (4, "torn by a crash"),
     ]
+
+
+def test_an_append_that_a_full_disk_cuts_leaves_no_part_of_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "subtopics.jsonl"
+    real, room = os.write, iter((20, None))
+
+    def full(descriptor: int, content: bytes) -> int:
+        taken = next(room)
+        if taken is None:
+            raise OSError(28, "No space left on device")
+        return real(descriptor, content[:taken])
+
+    with Appender[Subtopic](path) as appender:
+        appender.append(SUBTOPIC)
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(FileAccessError) as caught:
+            appender.append(SUBTOPIC)
+        monkeypatch.undo()
+        assert describe(caught.value) == f"cannot access {path}: No space left on device"
+        assert path.read_bytes() == SUBTOPIC_LINE
+        appender.append(SUBTOPIC)
+    assert path.read_bytes() == SUBTOPIC_LINE * 2
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_what_is_appended_after_the_file_was_deleted_or_replaced_is_in_the_new_one(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, is_replaced: bool
+) -> None:
+    path = tmp_path / "data" / "subtopics.jsonl"
+    with Appender[Subtopic](path) as appender:
+        appender.append(SUBTOPIC)
+        shutil.rmtree(path.parent)
+        if is_replaced:
+            path.parent.mkdir()
+            path.write_bytes(SUBTOPIC_LINE + b'{"torn')
+        appender.append(SUBTOPIC)
+        appender.append(SUBTOPIC)
+    assert path.read_bytes() == SUBTOPIC_LINE * (3 if is_replaced else 2)
+    assert caplog.messages == [f"{path} was deleted or replaced while it was written; going on in the new file"]
+
+
+def test_an_append_to_a_project_that_is_gone_creates_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "project" / "data" / "subtopics.jsonl"
+    with Appender[Subtopic](path) as appender:
+        shutil.rmtree(tmp_path / "project")
+        with pytest.raises(FileAccessError):
+            appender.append(SUBTOPIC)
+    assert not (tmp_path / "project").exists()

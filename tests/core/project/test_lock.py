@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -120,6 +121,26 @@ def test_a_lock_that_is_a_link_is_refused_and_nothing_is_written(paths: ProjectP
     assert other.read_text() == "precious"
 
 
+def test_a_link_swapped_in_between_open_and_check_keeps_the_pid_out_of_another_file(
+    paths: ProjectPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acquire_lock(paths).release()
+    other = tmp_path / "other"
+    other.write_text("precious")
+    real = os.lstat
+
+    def swapped(path: Path) -> os.stat_result:
+        if path == paths.lock:
+            paths.lock.unlink()
+            os.link(other, paths.lock)
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", swapped)
+    with pytest.raises(UnsafePathError):
+        acquire_lock(paths)
+    assert other.read_text() == "precious"
+
+
 def test_a_directory_that_is_a_link_or_a_file_is_refused(paths: ProjectPaths, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     paths.state.symlink_to(tmp_path / "elsewhere")
@@ -159,3 +180,13 @@ def test_looking_at_the_lock_does_not_keep_a_writer_out(paths: ProjectPaths) -> 
     finally:
         stop.set()
         thread.join()
+
+
+def test_a_full_disk_stops_nobody_from_taking_the_lock(paths: ProjectPaths, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, content: bytes, offset: int) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with acquire_lock(paths):
+        assert lock_holder(paths) == LockHolder(None)
+    assert lock_holder(paths) is None

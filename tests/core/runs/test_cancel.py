@@ -11,9 +11,10 @@ import pytest
 from overbrainer_core.clock import parse_rfc3339
 from overbrainer_core.errors import RunError
 from overbrainer_core.executors.errors import CommandError
+from overbrainer_core.files import FileAccessError
 from overbrainer_core.runs.cancel import cancel_job, cancel_only, check_cancellable
 from overbrainer_core.runs.context import RunContext
-from overbrainer_core.runs.record import RunRecord, RunState, load_run, save_run
+from overbrainer_core.runs.record import RunRecord, RunState, UnrecordedEndError, load_run, save_run
 from overbrainer_core.values.job import JobHandle, JobPhase, JobState
 
 REMOTE = "/remote/a"
@@ -121,3 +122,17 @@ async def test_beside_another_process_the_end_must_be_proved_in_time(
     target.cancel = nothing
     with pytest.raises(RunError, match="still runs"):
         await cancel_only(context, record)
+
+
+async def test_a_cancel_that_cannot_be_recorded_says_that_the_job_was_ended(
+    context: RunContext, record: RunRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise FileAccessError("runs/a/run.json") from OSError(28, "No space left on device")
+
+    monkeypatch.setattr("overbrainer_core.runs.context.save_run", full)
+    with pytest.raises(UnrecordedEndError) as caught:
+        await cancel_job(context, record)
+    assert str(caught.value) == (
+        "run a cancelled; its end cannot be recorded: cannot access runs/a/run.json: No space left on device"
+    )

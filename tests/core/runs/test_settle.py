@@ -13,7 +13,7 @@ from overbrainer_core.runs.context import RunContext
 from overbrainer_core.runs.record import RunRecord, RunState, load_run, save_run
 from overbrainer_core.runs.settle import find_job, needs_settling, settle_run
 from overbrainer_core.runs.start import create_run
-from overbrainer_core.values.job import Container, JobHandle
+from overbrainer_core.values.job import Container, JobHandle, JobPhase, JobState
 
 REMOTE = "/remote/a"
 
@@ -39,6 +39,17 @@ async def test_a_job_that_nobody_recorded_is_found_by_the_process_id_it_wrote(
     assert load_run(context.paths, "a") == found
     assert warnings == ["the start of run a was cut short; its job was found again (process 4321)"]
     assert not needs_settling(found)
+
+
+async def test_a_job_that_was_cancelled_before_it_was_recorded_is_cancelled(
+    context: RunContext, target: Any, cut: RunRecord, warnings: list[str]
+) -> None:
+    target.files[f"{REMOTE}/job.pid"] = b"4321\n"
+    target.states = [JobState(phase=JobPhase.CANCELLED)]
+    found = await settle_run(context, cut, container=None)
+    assert (found.state, found.ended) == (RunState.CANCELLED, context.now())
+    assert load_run(context.paths, "a") == found
+    assert warnings == []
 
 
 async def test_a_job_that_has_only_just_been_started_is_waited_for(
