@@ -1,11 +1,12 @@
 """When is a failed call made again, and who waits meanwhile?
 
 A call waits `1 s * 2^k` up to 60 s, times a random factor from 0.5 to 1, or what the server asked for, up to 600 s.
-After a rate refusal everybody who asks the same model waits, not only the call that was refused: `RateGate`.
+A refusal for a limit concerns everybody who asks the same model, not only the call that was refused: `RateGate`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import random
 import re
@@ -14,6 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Protocol, TypeVar, runtime_checkable
+
+from overbrainer_core.aio.rate_gate import RateGate, Waits
+from overbrainer_core.aio.rate_limits import Refusal, Turn
 
 T = TypeVar("T")
 
@@ -30,25 +34,13 @@ class Retryable(Protocol):
         ...
 
     @property
-    def is_rate_refusal(self) -> bool:
-        """Whether it was refused for being one too many."""
+    def refusal(self) -> Refusal | None:
+        """What it says about limits when it was refused for one; None for any other failure."""
         ...
 
     @property
     def retry_after_s(self) -> float | None:
         """Seconds that the server asked to wait, if it did."""
-        ...
-
-
-class Waits(Protocol):
-    """The part of a clock that waiting needs."""
-
-    def monotonic(self) -> float:
-        """Seconds of a clock that never goes back."""
-        ...
-
-    async def sleep(self, seconds: float) -> None:
-        """Return after `seconds`."""
         ...
 
 
@@ -68,69 +60,6 @@ class RetryPolicy:
         return min(self.base_s * 2.0 ** min(retry, 60), self.cap_s) * factor
 
 
-class RateGate:
-    """Holds back all calls to one model after one of them was refused for its rate.
-
-    The hold lasts as long as the refused call waits, and ends at slightly different moments, so that nobody comes in a
-    herd. A server that refuses single calls while it takes those sent after them has no limit to wait for: after two
-    such holds the next ones are short.
-    """
-
-    SPREAD = 0.25
-    """Largest extra wait of those held back, as a share of the hold."""
-    SPREAD_CAP_S = 2.0
-    """Largest extra wait in seconds."""
-    PATIENCE = 2
-    """Holds in a row that the server's own answers must contradict before the next ones are short."""
-    SHORT = 1 / 16
-    """Length of a short hold as a share of the wait."""
-
-    def __init__(self, waits: Waits, *, jitter: Callable[[], float] = random.random) -> None:
-        self._waits = waits
-        self._jitter = jitter
-        self._closed_until = 0.0
-        self._hold_s = 0.0
-        self._refused_sent_at = 0.0
-        self._refusals = 0
-        self._accepted = 0
-        self._contradicted = 0
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether calls are held back now."""
-        return self._waits.monotonic() < self._closed_until
-
-    async def enter(self) -> float:
-        """Wait until a call may be sent; the moment of sending, for `accepted` and `refused`."""
-        while (now := self._waits.monotonic()) < self._closed_until:
-            spread = min(self._hold_s * self.SPREAD, self.SPREAD_CAP_S)
-            await self._waits.sleep(self._closed_until - now + spread * self._jitter())
-        return now
-
-    def accepted(self, sent_at: float) -> None:
-        """A call sent at that moment was answered."""
-        if self._refusals and sent_at > self._refused_sent_at:
-            self._accepted += 1
-
-    def refused(self, sent_at: float, wait_s: float) -> None:
-        """A call sent at that moment was refused for its rate and waits so long."""
-        now = self._waits.monotonic()
-        if now >= self._closed_until:
-            self._judge_last_hold()
-            self._refused_sent_at = sent_at
-            self._refusals = 0
-            self._accepted = 0
-        self._refusals += 1
-        hold = wait_s if self._contradicted < self.PATIENCE else wait_s * self.SHORT
-        if now + hold > self._closed_until:
-            self._closed_until = now + hold
-            self._hold_s = hold
-
-    def _judge_last_hold(self) -> None:
-        if self._refusals:
-            self._contradicted = self._contradicted + 1 if self._accepted > 2 * self._refusals else 0
-
-
 async def call_with_retries(
     attempt: Callable[[], Awaitable[T]],
     *,
@@ -145,24 +74,42 @@ async def call_with_retries(
     `on_retry` is told the failure and the seconds to wait before each wait.
     """
     for retry in itertools.count():
-        sent_at = await gate.enter() if gate is not None else 0.0
+        turn = await gate.enter(again=retry > 0) if gate is not None else None
         try:
             result = await attempt()
+        except asyncio.CancelledError:
+            _leave(gate, turn)
+            raise
         except Exception as error:
             if not isinstance(error, Retryable) or not error.is_retryable:
+                _leave(gate, turn)
                 raise
             wait_s = policy.wait_s(retry, error.retry_after_s, 0.5 + 0.5 * jitter())
-            if gate is not None and error.is_rate_refusal:
-                gate.refused(sent_at, wait_s)
+            _leave(gate, turn, refused=error, wait_s=wait_s)
             if retry >= policy.max_retries:
                 raise
             on_retry(error, wait_s)
         else:
-            if gate is not None:
-                gate.accepted(sent_at)
+            if gate is not None and turn is not None:
+                gate.accept(turn)
             return result
         await waits.sleep(wait_s)
     raise AssertionError("unreachable")
+
+
+def _leave(gate: RateGate | None, turn: Turn | None, *, refused: Retryable | None = None, wait_s: float = 0.0) -> None:
+    """Tell the gate how a request ended that was not answered.
+
+    After an overload, or for a limit on requests at once, the others wait only when the server says for how long.
+    """
+    if gate is None or turn is None:
+        return
+    refusal = refused.refusal if refused is not None else None
+    if refused is None or refusal is None:
+        gate.leave(turn)
+        return
+    holds = refused.retry_after_s is not None or refusal in (Refusal.RATE, Refusal.UNSAID)
+    gate.refuse(turn, refusal, wait_s=wait_s, holds=holds)
 
 
 def parse_retry_after(

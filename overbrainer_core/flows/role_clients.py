@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from overbrainer_core.aio.retry import Waits
+from overbrainer_core.aio.rate_gate import Waits
 from overbrainer_core.config.env import Environment
 from overbrainer_core.config.settings import Role, Settings
 from overbrainer_core.errors import ConfigError, OverbrainerError, SecretError, describe

@@ -14,7 +14,8 @@ from typing import Any, Protocol
 import httpx
 import msgspec
 
-from overbrainer_core.aio.retry import RateGate, RetryPolicy, Waits, call_with_retries
+from overbrainer_core.aio.rate_gate import RateGate, Waits
+from overbrainer_core.aio.retry import RetryPolicy, call_with_retries
 from overbrainer_core.config.env import Environment
 from overbrainer_core.config.settings import Provider, Role, Settings
 from overbrainer_core.errors import ConfigError, SecretError, describe
@@ -70,6 +71,11 @@ class LlmClient(Protocol):
         """The role whose model this is."""
         ...
 
+    @property
+    def gate(self) -> RateGate:
+        """The gate that its requests pass, with those of every other role that asks the same model."""
+        ...
+
     async def complete(self, request: CompletionRequest, *, on_retry: OnRetry) -> Completion:
         """The model's reply, asked again while that can help; raises `LlmError`."""
         ...
@@ -87,12 +93,22 @@ def _dialect(protocol: str) -> Dialect:
 class ProviderPool:
     """What the roles of one provider share."""
 
-    def __init__(self, provider: Provider, *, api: HttpApi, key: str | None, waits: Waits, policy: RetryPolicy) -> None:
+    def __init__(  # what is shared, piece by piece
+        self,
+        provider: Provider,
+        *,
+        api: HttpApi,
+        key: str | None,
+        waits: Waits,
+        policy: RetryPolicy,
+        concurrency: int,
+    ) -> None:
         self.provider = provider
         self.dialect = _dialect(provider.protocol)
         self.base_url_key = f"providers.{provider.name}.base_url"
         self.policy = policy
         self.waits = waits
+        self._concurrency = concurrency
         self._api = api
         self._key = key
         self._headers = request_headers(self.dialect.headers(key))
@@ -105,7 +121,7 @@ class ProviderPool:
         """The gate that all requests to a model pass."""
         gate = self._gates.get(model)
         if gate is None:
-            gate = self._gates[model] = RateGate(self.waits)
+            gate = self._gates[model] = RateGate(self.waits, most=self._concurrency)
         return gate
 
     def redact(self, text: str) -> str:
@@ -163,8 +179,8 @@ class RoleClient:
 
     def __init__(self, pool: ProviderPool, role: Role) -> None:
         self.role = role
+        self.gate = pool.gate(role.model)
         self._pool = pool
-        self._gate = pool.gate(role.model)
 
     def __repr__(self) -> str:
         return f"RoleClient({self.role.provider!r}, {self.role.model!r})"
@@ -186,7 +202,7 @@ class RoleClient:
             attempt,
             policy=pool.policy,
             waits=pool.waits,
-            gate=self._gate,
+            gate=self.gate,
             on_retry=lambda error, wait_s: on_retry(f"{describe(error)}; retrying in {wait_s:.1f}s"),
         )
 
@@ -211,7 +227,7 @@ class RoleClient:
             attempt,
             policy=pool.policy,
             waits=pool.waits,
-            gate=self._gate,
+            gate=self.gate,
             on_retry=lambda error, wait_s: on_retry(f"{describe(error)}; retrying in {wait_s:.1f}s"),
         )
 
@@ -248,8 +264,14 @@ async def build_pool(
     except (ClientSetupError, httpx.InvalidURL) as error:
         reason = str(error) if isinstance(error, ClientSetupError) else "the base URL is no HTTP address"
         raise ClientSetupError(f"{failure}: {reason}") from None
-    policy = RetryPolicy(max_retries=pipeline.max_retries)
-    return ProviderPool(provider, api=api, key=key, waits=waits, policy=policy)
+    return ProviderPool(
+        provider,
+        api=api,
+        key=key,
+        waits=waits,
+        policy=RetryPolicy(max_retries=pipeline.max_retries),
+        concurrency=pipeline.concurrency,
+    )
 
 
 async def _resolve_key(provider: Provider, environment: Environment) -> str | None:

@@ -14,10 +14,18 @@ ProviderError
 
 from __future__ import annotations
 
+import re
+
+from overbrainer_core.aio.rate_limits import Refusal
 from overbrainer_core.errors import ProviderError
 
 _RETRYABLE = frozenset({408, 429})
 _FATAL = frozenset({401, 402, 403, 404})
+_OVERLOADED = frozenset({503, 529})
+_AT_ONCE_WORDS = re.compile(
+    r"concurren|simultaneous|in parallel|parallel request|at once|at the same time|in.flight", re.I
+)
+_RATE_WORDS = re.compile(r"per[ -](second|minute|hour|day)|/ ?(s|sec|min|minute|hour|day)\b|\b[rt]p[smd]\b", re.I)
 MESSAGE_LIMIT = 300
 """Characters kept of a provider's own words."""
 
@@ -27,7 +35,7 @@ class LlmError(ProviderError):
 
     is_retryable = False
     is_fatal = False
-    is_rate_refusal = False
+    refusal: Refusal | None = None
     retry_after_s: float | None = None
 
 
@@ -38,13 +46,24 @@ class HttpStatusError(LlmError):
         self.status = status
         self.is_retryable = status in _RETRYABLE or status >= 500
         self.is_fatal = status in _FATAL
-        self.is_rate_refusal = status == 429
+        self.refusal = _refusal(status, message)
         self.retry_after_s = retry_after_s if self.is_retryable else None
         if status == 401:
             message = "authentication failed, check the provider API key"
         elif status == 403:
             message = "permission denied by the provider"
         super().__init__(f"HTTP {status}: {message}")
+
+
+def _refusal(status: int, message: str) -> Refusal | None:
+    """What a status, and the provider's words with it, say about limits."""
+    if status in _OVERLOADED:
+        return Refusal.OVERLOAD
+    if status != 429:
+        return None
+    if _AT_ONCE_WORDS.search(message):
+        return Refusal.AT_ONCE
+    return Refusal.RATE if _RATE_WORDS.search(message) else Refusal.UNSAID
 
 
 class RequestFailedError(LlmError):

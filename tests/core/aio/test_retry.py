@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from overbrainer_core.aio.retry import RateGate, RetryPolicy, call_with_retries, parse_retry_after
+from overbrainer_core.aio.rate_gate import RateGate
+from overbrainer_core.aio.rate_limits import Refusal
+from overbrainer_core.aio.retry import RetryPolicy, call_with_retries, parse_retry_after
 
 
 class Failure(Exception):
     """A failure that says what the test wants."""
 
-    def __init__(self, *, retryable: bool = True, rate: bool = False, after: float | None = None) -> None:
+    def __init__(self, *, retryable: bool = True, refusal: Refusal | None = None, after: float | None = None) -> None:
         super().__init__("refused")
         self.is_retryable = retryable
-        self.is_rate_refusal = rate
+        self.refusal = refusal
         self.retry_after_s = after
 
 
@@ -130,66 +132,16 @@ def test_milliseconds_are_used_when_retry_after_tells_nothing() -> None:
     assert parse_retry_after("5, 60", milliseconds="nan") is None
 
 
-async def test_one_rate_refusal_holds_back_everybody_and_nobody_comes_in_a_herd(fake_clock: Any) -> None:
-    jitters = iter([0.0, 0.5, 1.0])
-    gate = RateGate(fake_clock, jitter=lambda: next(jitters))
-    sent = await gate.enter()
-    gate.refused(sent, 4.0)
-    assert gate.is_closed
-    started = fake_clock.monotonic()
-    moments: list[float] = []
-    for _ in range(3):
-        fake_clock.seconds = started
-        moments.append(await gate.enter() - started)
-    assert moments == [4.0, 4.5, 5.0]
-
-
-async def test_a_longer_wait_extends_the_hold_and_a_shorter_one_does_not(fake_clock: Any) -> None:
-    gate = RateGate(fake_clock, jitter=lambda: 0.0)
-    sent = await gate.enter()
-    gate.refused(sent, 4.0)
-    gate.refused(sent, 9.0)
-    gate.refused(sent, 1.0)
-    assert await gate.enter() == sent + 9.0
-
-
-async def test_a_server_that_takes_what_was_sent_after_a_refusal_is_not_waited_for_again(fake_clock: Any) -> None:
-    gate = RateGate(fake_clock, jitter=lambda: 0.0)
-    holds: list[float] = []
-    for _ in range(4):
-        sent = await gate.enter()
-        gate.refused(sent, 8.0)
-        for _ in range(5):
-            gate.accepted(sent + 0.1)
-        before = fake_clock.monotonic()
-        holds.append(await gate.enter() - before)
-    assert holds == [8.0, 8.0, 0.5, 0.5]
-
-
-async def test_a_real_limit_keeps_its_full_holds(fake_clock: Any) -> None:
-    gate = RateGate(fake_clock, jitter=lambda: 0.0)
-    holds: list[float] = []
-    for _ in range(4):
-        sent = await gate.enter()
-        for late in range(5):
-            gate.refused(sent + late / 10, 8.0)
-        gate.accepted(sent - 0.1)
-        before = fake_clock.monotonic()
-        holds.append(await gate.enter() - before)
-    assert holds == [8.0] * 4
-
-
 async def test_calls_held_back_are_not_counted_as_attempts(fake_clock: Any) -> None:
     gate = RateGate(fake_clock, jitter=lambda: 0.0)
-    refused, _ = failing(Failure(rate=True, after=3.0))
+    refused, _ = failing(Failure(refusal=Refusal.UNSAID, after=3.0))
     other, calls = failing()
     policy = RetryPolicy(max_retries=1)
     told: list[float] = []
     await call_with_retries(
         refused, policy=policy, waits=fake_clock, on_retry=lambda _error, wait_s: told.append(wait_s), gate=gate
     )
-    sent = await gate.enter()
-    gate.refused(sent, 5.0)
+    gate.refuse(await gate.enter(), Refusal.RATE, wait_s=5.0)
     await asyncio.gather(
         call_with_retries(
             other, policy=policy, waits=fake_clock, on_retry=lambda _error, wait_s: told.append(wait_s), gate=gate
@@ -197,3 +149,52 @@ async def test_calls_held_back_are_not_counted_as_attempts(fake_clock: Any) -> N
     )
     assert told == [3.0]
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("failure", "held_s"),
+    [
+        (Failure(refusal=Refusal.UNSAID), 8.0),
+        (Failure(refusal=Refusal.RATE), 8.0),
+        (Failure(refusal=Refusal.AT_ONCE), 0.0),
+        (Failure(refusal=Refusal.OVERLOAD), 0.0),
+        (Failure(refusal=Refusal.OVERLOAD, after=3.0), 3.0),
+        (Failure(), 0.0),
+        (Failure(retryable=False), 0.0),
+    ],
+)
+async def test_others_wait_for_a_rate_and_for_what_the_server_asks(
+    fake_clock: Any, failure: Failure, held_s: float
+) -> None:
+    gate = RateGate(fake_clock, jitter=lambda: 0.0)
+    attempt, _ = failing(failure)
+    with pytest.raises(Failure):
+        await call_with_retries(
+            attempt,
+            policy=RetryPolicy(max_retries=0, base_s=8.0),
+            waits=fake_clock,
+            on_retry=lambda _error, _wait: None,
+            gate=gate,
+            jitter=lambda: 1.0,
+        )
+    before = fake_clock.monotonic()
+    await gate.enter()
+    assert fake_clock.monotonic() - before == held_s
+
+
+async def test_a_cancelled_call_gives_its_place_back(fake_clock: Any) -> None:
+    gate = RateGate(fake_clock, most=1)
+    call = asyncio.ensure_future(
+        call_with_retries(
+            asyncio.Event().wait,
+            policy=RetryPolicy(),
+            waits=fake_clock,
+            on_retry=lambda _error, _wait: None,
+            gate=gate,
+        )
+    )
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert (await asyncio.wait_for(gate.enter(), 1)).in_flight == 1

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from overbrainer_core.aio.rate_limits import Refusal
 from overbrainer_core.config.env import Environment
 from overbrainer_core.config.settings import Pipeline, Provider, Role, Roles, SecretText, Settings
 from overbrainer_core.errors import ConfigError, SecretError, describe
@@ -167,7 +168,7 @@ async def test_an_error_inside_a_200_is_that_error(asking: Asking) -> None:
     assert str(busy) == "HTTP 502: Upstream busy, try later"
     assert len(asking.retries) == 2
     limited = await asking.failed(inner("rate_limit"))
-    assert limited.is_rate_refusal
+    assert limited.refusal is Refusal.UNSAID
     paid = await asking.failed(inner(402))
     assert paid.is_fatal
     unknown = await asking.failed(inner("odd"))
@@ -508,3 +509,23 @@ async def test_clients_do_not_show_their_key(asking: Asking) -> None:
 def test_statuses_say_what_they_mean() -> None:
     assert HttpStatusError(429, "m", retry_after_s=3).retry_after_s == 3
     assert HttpStatusError(400, "m", retry_after_s=3).retry_after_s is None
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "refusal"),
+    [
+        (429, "Rate limit reached", Refusal.UNSAID),
+        (429, "Too many concurrent requests", Refusal.AT_ONCE),
+        (429, "Maximum of 4 requests at once", Refusal.AT_ONCE),
+        (429, "Limit: 60 requests per minute", Refusal.RATE),
+        (429, "TPM exceeded", Refusal.RATE),
+        (503, "busy", Refusal.OVERLOAD),
+        (529, "overloaded", Refusal.OVERLOAD),
+        (500, "per minute", None),
+        (400, "concurrent", None),
+    ],
+)
+def test_a_refusal_tells_a_rate_from_too_many_at_once_where_the_provider_says_so(
+    status: int, message: str, refusal: Refusal | None
+) -> None:
+    assert HttpStatusError(status, message).refusal is refusal
