@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII)
+_is_rfc3339 = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z", re.ASCII).fullmatch
 
 
 class Clock(Protocol):
@@ -50,7 +50,8 @@ class SystemClock:
 
 def rfc3339(moment: datetime) -> str:
     """The moment as `2026-09-22T14:30:05Z`, fractions of a second dropped."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return utc.isoformat(timespec="seconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime:
@@ -59,6 +60,6 @@ def parse_rfc3339(text: str) -> datetime:
     Raises:
         ValueError: the text has another form, or names a date that does not exist.
     """
-    if not _RFC3339.fullmatch(text):
+    if not _is_rfc3339(text):
         raise ValueError("not a UTC time of the form 2026-09-22T14:30:05Z")
-    return datetime.fromisoformat(text[:-1]).replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)

@@ -9,10 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from overbrainer_core.errors import ProjectFileError
+
+_LEAST_READ_BYTES = 65536
+"""Bytes asked for at once of a file whose size says less, as those below `/proc` do."""
 
 
 class UnsafePathError(ProjectFileError):
@@ -119,7 +123,7 @@ def open_state(path: Path, flags: int, *, mode: int = 0o666) -> int:
     return descriptor
 
 
-def read_regular(path: Path, *, limit: int | None = None) -> bytes:
+def read_regular(path: Path | str, *, limit: int | None = None) -> bytes:
     """The content of a regular file; devices, FIFOs and sockets are refused, not read for ever.
 
     Raises:
@@ -127,19 +131,34 @@ def read_regular(path: Path, *, limit: int | None = None) -> bytes:
         FileTooLargeError: it holds more than `limit` bytes.
         OSError: it cannot be read.
     """
+    # plain system calls: a listing reads a thousand small files, where a file object costs more than the read
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as handle:
-        mode = os.fstat(handle.fileno()).st_mode
-        if stat.S_ISDIR(mode):
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
             raise IsADirectoryError(21, os.strerror(21), str(path))
-        if not stat.S_ISREG(mode):
+        if not stat.S_ISREG(found.st_mode):
             raise UnsafePathError(path, what="file")
-        if limit is None:
-            return handle.read()
-        content = handle.read(limit + 1)
-        if len(content) > limit:
-            raise FileTooLargeError(path, limit)
-        return content
+        content = _read_to_end(descriptor, found.st_size, most=sys.maxsize if limit is None else limit + 1)
+    finally:
+        os.close(descriptor)
+    if limit is not None and len(content) > limit:
+        raise FileTooLargeError(path, limit)
+    return content
+
+
+def _read_to_end(descriptor: int, size: int, *, most: int) -> bytes:
+    """The content of a file that had `size` bytes when it was looked at, at most `most` bytes of it."""
+    parts: list[bytes] = []
+    done = 0
+    while done < most:
+        asked = min(max(size - done + 1, _LEAST_READ_BYTES), most - done)
+        part = os.read(descriptor, asked)
+        parts.append(part)
+        done += len(part)
+        if not part or (done == size and len(part) < asked):
+            break
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def jsonl_lines(content: bytes) -> Iterator[tuple[int, bytes]]:

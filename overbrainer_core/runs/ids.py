@@ -5,7 +5,6 @@ An ID becomes a directory name, so every ID from outside passes `check_run_id` b
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from datetime import UTC, datetime
@@ -16,6 +15,8 @@ from overbrainer_core.files import FileAccessError
 from overbrainer_core.project.paths import ProjectPaths
 
 if TYPE_CHECKING:
+    import logging
+
     from overbrainer_core.executors.base import Executor  # loads what moves files, which no listing needs
 
 MAX_SAME_BASE = 99
@@ -26,7 +27,6 @@ SLUG_LENGTH = 40
 
 _VALID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", re.ASCII)
 _OTHER = re.compile(r"[^a-z0-9]+")
-_log = logging.getLogger("overbrainer.runs")
 
 
 class InvalidRunIdError(RunError):
@@ -91,7 +91,7 @@ async def claim_run(paths: ProjectPaths, executor: Executor, base: str) -> tuple
                 _remove_empty(paths, run_id)
         if is_ours:
             return run_id, remote
-        _log.debug("%s is taken on the target", local.name)
+        _log().debug("%s is taken on the target", local.name)
     raise RunError(f"runs {base} to {base}_{MAX_SAME_BASE} all exist")
 
 
@@ -116,4 +116,10 @@ def _remove_empty(paths: ProjectPaths, run_id: str) -> None:
         if not any(directory.iterdir()):
             directory.rmdir()
     except OSError as error:
-        _log.warning("cannot remove the empty directory %s: %s", directory, error.strerror)
+        _log().warning("cannot remove the empty directory %s: %s", directory, error.strerror)
+
+
+def _log() -> logging.Logger:
+    import logging  # a listing, which has nothing to log, does without it
+
+    return logging.getLogger("overbrainer.runs")

@@ -23,6 +23,8 @@ from overbrainer_core.text import escape_controls, finite
 LINE_TAIL_BYTES = 512
 """Bytes read of a metrics file for one line of the listing: the last steps."""
 
+_decode = json.JSONDecoder().decode
+
 DOCUMENT_TAIL_BYTES = 65536
 """Bytes read of a metrics file for the document: far enough back for the last evaluation."""
 
@@ -52,28 +54,35 @@ def last_loss(path: str) -> float | None:
         return None
     finally:
         os.close(descriptor)
-    for line in reversed(tail.split(b"\n")[:-1]):
-        if b'"loss"' in line:
-            try:
-                loss = finite(json.loads(line).get("loss"))
-            except (ValueError, AttributeError, RecursionError):
-                continue
-            if loss is not None:
-                return loss
+    end = tail.rfind(b"\n")
+    while (found := tail.rfind(b'"loss"', 0, max(end, 0))) >= 0:
+        start = tail.rfind(b"\n", 0, found) + 1
+        loss = _loss(tail[start : tail.find(b"\n", found)])
+        if loss is not None:
+            return loss
+        end = start
     return None
+
+
+def _loss(line: bytes) -> float | None:
+    try:
+        return finite(_decode(line.decode("utf-8")).get("loss"))
+    except (ValueError, AttributeError, RecursionError):
+        return None
 
 
 def run_lines(paths: ProjectPaths, records: Sequence[RunRecord], *, now: datetime | None = None) -> Iterator[str]:
     """One line a run: ID, state, target, creation, what a stop left, how long it took, its last loss."""
     width = max((len(record.id) for record in records), default=0)
     runs = str(paths.runs)
+    states = {state: (f"{state.value:<9}", state.has_ended) for state in RunState}
     for record in records:
-        fields = [f"{record.id:<{width}}", f"{record.state:<9}", escape_controls(record.target)]
-        fields.append(rfc3339(record.created))
-        if record.state is RunState.STOPPED and record.snapshot is not None:
+        state, has_ended = states[record.state]
+        fields = [record.id.ljust(width), state, escape_controls(record.target), rfc3339(record.created)]
+        if record.snapshot is not None and record.state is RunState.STOPPED:
             reason = escape_controls(record.snapshot.reason)
             fields.append(f"step {record.snapshot.step} ({reason}): partial model in output/")
-        end = record.ended if record.state.has_ended else now
+        end = record.ended if has_ended else now
         if end is not None:
             fields.append(duration_words((end - record.created).total_seconds()))
         loss = last_loss(f"{runs}/{record.id}/metrics.jsonl")

@@ -22,7 +22,7 @@ from overbrainer_core.errors import JobError, RunError, describe
 from overbrainer_core.files import FileAccessError, UnsafePathError, create_exclusive, read_regular
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.ids import check_run_id
-from overbrainer_core.values.job import Container, JobHandle
+from overbrainer_core.values.job_handle import Container, JobHandle
 
 FILE_NAME = "run.json"
 """The record's name in the run directory."""
@@ -85,7 +85,7 @@ class UnrecordedEndError(JobError):
 class InvalidRecordError(RunError):
     """A `run.json` cannot be read as a record."""
 
-    def __init__(self, path: Path, line: int, column: int, *, detail: str = "") -> None:
+    def __init__(self, path: Path | str, line: int, column: int, *, detail: str = "") -> None:
         where = f"{path} is not a valid run record (line {line}, column {column})"
         super().__init__(f"{where}: {detail}" if detail else where)
 
@@ -120,11 +120,24 @@ def load_run(paths: ProjectPaths, run_id: str) -> RunRecord:
         InvalidRecordError: the record cannot be understood.
         FileAccessError: it cannot be read.
     """
-    path = paths.run(check_run_id(run_id)) / FILE_NAME
     try:
-        content = read_regular(path)
+        return read_record(f"{paths.run(check_run_id(run_id))}/{FILE_NAME}")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnknownRunError(f"no run `{run_id}` in runs/{_near_miss(paths, run_id)}") from error
+
+
+def read_record(path: str) -> RunRecord:
+    """The record in a file.
+
+    Raises:
+        FileNotFoundError, NotADirectoryError: there is none.
+        InvalidRecordError: it cannot be understood.
+        FileAccessError: it cannot be read.
+    """
+    try:
+        content = read_regular(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
     except (OSError, UnsafePathError) as error:
         raise FileAccessError(path) from error
     return parse_record(content, path)
@@ -184,13 +197,12 @@ class _FieldError(ValueError):
         self.detail = detail
 
 
-def parse_record(content: bytes, path: Path) -> RunRecord:
+def parse_record(content: bytes, path: Path | str) -> RunRecord:
     """The record in these bytes; `path` only for the message.
 
     Raises:
         InvalidRecordError: they are no record.
     """
-    text = content.decode("utf-8", errors="replace")
     try:
         return _record(json.loads(content.decode("utf-8")))
     except json.JSONDecodeError as error:
@@ -199,6 +211,7 @@ def parse_record(content: bytes, path: Path) -> RunRecord:
         before = content[: error.start].decode("utf-8")
         raise InvalidRecordError(path, *_position(before, len(before))) from None
     except _FieldError as error:
+        text = content.decode("utf-8")
         found = re.search(rf'"{re.escape(error.key)}"\s*:', text) if error.key else None
         offset = found.start() if found else max(len(text.rstrip()) - 1, 0)
         raise InvalidRecordError(path, *_position(text, offset), detail=error.detail) from None

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from overbrainer_core.values.job_handle import Container, JobHandle
+
+__all__ = ["Container", "JobCommand", "JobHandle", "JobPhase", "JobState", "Secret"]
+
 
 class JobPhase(StrEnum):
     """How a job stands."""
@@ -50,27 +54,6 @@ class JobState:
             return None
         group = self.living_group
         return f"process group {group} is still alive; if it is this job's, end it with: kill -s TERM -- -{group}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
-    """The container of a job: which engine runs it, and its name."""
-
-    engine: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobHandle:
-    """Enough to find a job again from any later process.
-
-    `directory` is the run directory on the target, `pid` the leader's process ID, equal to its process
-    group ID and above 1.
-    """
-
-    directory: str
-    pid: int
-    container: Container | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

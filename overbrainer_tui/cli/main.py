@@ -35,6 +35,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Subcommands in the order of the help: module and attribute, one line of help."""
 
+
 class _LazyGroup(click.Group):
     """Loads a subcommand's module when it is asked for."""
 

@@ -28,17 +28,17 @@ def runs() -> None:
 @click.pass_context
 def list_command(context: click.Context, state: str | None, target: str | None, limit: int | None) -> None:
     """List the runs, oldest first, with the state last recorded."""
-    from overbrainer_core.runs.listing import filter_runs, run_lines, runs_document
-    from overbrainer_core.runs.store import list_runs
+    from overbrainer_tui.cli.listed_runs import write_runs
 
     options = options_of(context)
-    start_logging(options, reads_env=False)
-    paths = ProjectPaths(options.directory)
-    records = filter_runs(list_runs(paths), state=state, target=target, limit=limit)
-    if options.json:
-        write_json(runs_document(paths, records))
-    else:
-        write_lines(run_lines(paths, records))
+    write_runs(
+        ProjectPaths(options.directory),
+        start_log=lambda: start_logging(options, reads_env=False),
+        state=state,
+        target=target,
+        limit=limit,
+        as_json=options.json,
+    )
 
 
 @runs.command("logs", cls=SharedCommand)
