@@ -77,6 +77,18 @@ PEERS_REQUIRED = os.environ.get("OVERBRAINER_TEST_PEERS") == "required"
 """Set in CI: a peer that is not there is a failure, never a skip."""
 
 
+PEERS_ABSENT = os.environ.get("OVERBRAINER_TEST_PEERS") == "none"
+"""Set where a machine with nothing but Python is played: no peer is looked for, nothing long is run."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs more than pip, where that is asked for."""
+    if PEERS_ABSENT:
+        for item in items:
+            if item.get_closest_marker("peer") or item.get_closest_marker("slow") or "ssh" in item.path.name:
+                item.add_marker(pytest.mark.skip(reason="no peers here"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
