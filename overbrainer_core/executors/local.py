@@ -7,6 +7,8 @@ usually its own target: copies between equal directories do nothing.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
@@ -39,6 +41,8 @@ DROPPED_PREFIXES = ("OVERBRAINER_", "VAULT_")
 DROPPED_NAMES = frozenset({"RUNPOD_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"})
 """Keys that overbrainer reads under their standard names; a job has no use for them."""
 
+_log = logging.getLogger("overbrainer.executors")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTiming:
@@ -48,6 +52,8 @@ class LocalTiming:
     status_limit_s: float = 30
     cancel_limit_s: float = 120
     probe_limit_s: float = 20
+    notice_s: float = 5
+    """After so long it is told what a cancel waits for: a process may take its whole grace to end."""
     cancel: CancelTiming = field(default_factory=CancelTiming)
 
 
@@ -148,7 +154,14 @@ class LocalExecutor:
 
     async def cancel(self, job: JobHandle) -> None:
         """End the job's process group and its container; must be run to its end by the caller."""
-        await self._run("cancel", cancel_script(job, self._timing.cancel), limit_s=self._timing.cancel_limit_s)
+        script, container = cancel_script(job, self._timing.cancel), job.container
+        waits_for = f"{container.engine} stop {container.name}" if container else f"process group {job.pid} to end"
+        loop = asyncio.get_running_loop()
+        notice = loop.call_later(self._timing.notice_s, _log.info, "cancel: still waiting for %s", waits_for)
+        try:
+            await self._run("cancel", script, limit_s=self._timing.cancel_limit_s)
+        finally:
+            notice.cancel()
 
     async def manifest(
         self, directory: str, entries: Sequence[str], *, exclude: Sequence[str] = ()

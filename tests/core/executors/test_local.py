@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import os
 import shutil
 import signal
@@ -28,6 +29,7 @@ from overbrainer_core.executors.errors import (
     SpawnError,
 )
 from overbrainer_core.executors.local import LocalExecutor, LocalTiming, job_environment
+from overbrainer_core.executors.scripts import CancelTiming
 from overbrainer_core.values.job import Container, JobHandle, JobPhase, JobState, Secret
 from tests.peers.shells import eventually, is_running
 
@@ -198,6 +200,19 @@ async def test_a_job_that_ignores_sigterm_is_killed_quickly_although_it_is_our_c
     await cancel
     assert seen <= {JobPhase.RUNNING, JobPhase.CANCELLED}
     assert await executor.status(job) == CANCELLED
+
+
+async def test_a_cancel_that_takes_long_says_what_it_waits_for(
+    desk: LocalDesk, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="overbrainer.executors")
+    job = await desk.start("trap '' TERM; touch ready; while :; do sleep 0.1; done")
+    eventually((desk.runs / "run" / "ready").exists)
+    os.kill(job.pid, signal.SIGSTOP)
+    waits = CancelTiming(term_checks=4, kill_checks=160, check_s=0.05)
+    timing = LocalTiming(reap_s=0.02, notice_s=0.1, cancel=waits)
+    await LocalExecutor(desk.runs, environment=desk.environment, timing=timing).cancel(job)
+    assert caplog.messages == [f"cancel: still waiting for process group {job.pid} to end"]
 
 
 async def test_a_cancel_by_its_contract_survives_the_cancel_of_its_caller(desk: LocalDesk) -> None:
