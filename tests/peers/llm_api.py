@@ -23,10 +23,11 @@ class Answer:
 
 @dataclass
 class Endpoint:
-    """A running endpoint: its base URL, and the request bodies it received."""
+    """A running endpoint: its base URL, the request bodies it received, and the key that came last."""
 
     base_url: str
     requests: list[dict[str, Any]] = field(default_factory=list)
+    authorization: str = ""
 
 
 def completion(content: str, *, finish: str = "stop") -> Answer:
@@ -61,6 +62,7 @@ def llm_api(reply: Callable[[dict[str, Any]], Answer] = list_or_answer) -> Itera
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            endpoint.authorization = self.headers.get("Authorization", "")
             endpoint.requests.append(body)
             self.send(reply(body))
 

@@ -17,7 +17,7 @@ from overbrainer_core.config.settings import Provider, Role, SecretText
 from overbrainer_core.errors import OverbrainerError, SecretError, describe
 from overbrainer_core.flows.doctor_checks.base import OFFLINE, Check, Status, Subject, failure, ok, skipped, warning
 from overbrainer_core.llm.client import LISTING_S, build_pool
-from overbrainer_core.llm.errors import HttpStatusError
+from overbrainer_core.llm.errors import ClientSetupError, HttpStatusError
 from overbrainer_core.llm.http import DEMO_BASE_URL
 from overbrainer_core.pricing import find_price
 from overbrainer_core.secrets.resolve import resolve_secret
@@ -153,6 +153,8 @@ def _unreachable(name: str, error: OverbrainerError) -> Check:
         return warning(
             name, "it answers, but has no listing of models", f"is {name}.base_url right? often /v1 is missing"
         )
+    if isinstance(error, ClientSetupError):
+        return failure(name, describe(error), f"look at {name}.base_url, {name}.api_key and the proxy")
     if status in _REFUSED:
         return failure(name, describe(error), f"look at {name}.api_key")
     return failure(name, describe(error), f"look at {name}.base_url and the network")
