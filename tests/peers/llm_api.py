@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -49,6 +50,15 @@ def list_or_answer(request: dict[str, Any]) -> Answer:
     return completion(f"An answer to: {text}")
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed is no fault of the endpoint."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 @contextlib.contextmanager
 def llm_api(reply: Callable[[dict[str, Any]], Answer] = list_or_answer) -> Iterator[Endpoint]:
     """Serve `reply(request body)` for every completion until the block ends; the listing is empty."""
@@ -80,8 +90,7 @@ def llm_api(reply: Callable[[dict[str, Any]], Answer] = list_or_answer) -> Itera
         def log_message(self, format: str, *args: object) -> None:
             """Nothing is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     endpoint.base_url = f"http://127.0.0.1:{server.server_port}/v1"
