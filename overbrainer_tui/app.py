@@ -19,13 +19,13 @@ from textual.driver import Driver
 
 from overbrainer_core.events.types import Event
 from overbrainer_tui import actions
-from overbrainer_tui.dialogs.overlay import overlay_hints, overlay_piece
+from overbrainer_tui.dialogs.overlay import overlay_hints, overlay_piece, place_in_overlay
 from overbrainer_tui.engine import Engine
 from overbrainer_tui.key_names import key_name
 from overbrainer_tui.look import Look
-from overbrainer_tui.messages import MESSAGE_OF, BusMessage, Changed
+from overbrainer_tui.messages import MESSAGE_OF, BusMessage, Changed, Pointed
 from overbrainer_tui.motion import FRAME_S, VIEW_FADE_S
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import Piece, Place
 from overbrainer_tui.state import View
 from overbrainer_tui.themes.palette import StyleTable
 from overbrainer_tui.themes.registry import install_themes, style_table
@@ -245,11 +245,23 @@ class OverbrainerApp(App[int]):
         """The terminal has another size."""
         self.engine.resize(event.size.width, event.size.height)
 
-    def on_header_bar_tab_chosen(self, message: HeaderBar.TabChosen) -> None:
-        """A tab was clicked: as its key."""
+    def on_pointed(self, message: Pointed) -> None:
+        """The mouse did something somewhere."""
         message.stop()
-        if self.engine.state.overlay is None:
-            self.engine.key(message.key)
+        if self._is_up:
+            pointer = message.pointer
+            self.engine.pointer(pointer.kind, self._place_at(pointer.x, pointer.y))
+
+    def _place_at(self, x: int, y: int) -> Place | None:
+        """What is at a cell of the screen."""
+        state = self.engine.state
+        if state.overlay is not None:
+            return place_in_overlay(state, self._look, x, y)
+        for board in (self.query_one(HeaderBar), self.views[state.view]):
+            region = board.region
+            if region.contains(x, y):
+                return board.place_at(x - region.x, y - region.y)
+        return None
 
     # Leaving
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from overbrainer_core.runs.record import RunRecord
 from overbrainer_core.values.stage import SplitReport, Stage
-from overbrainer_tui.view_models.run_track import TrackData
+from overbrainer_tui.view_models.run_track import TrackData, TrainedWith
 from overbrainer_tui.view_models.snapshots import Cost, Level
 
 
@@ -107,6 +107,13 @@ class ReadMetrics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRunFiles:
+    """Read what a run was started with, from its own settings and data."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadJobLog:
     """Read what was added to a run's `job.log` since the offset."""
 
@@ -166,6 +173,7 @@ Effect = (
     | DetachRun
     | ReadRuns
     | ReadMetrics
+    | ReadRunFiles
     | ReadJobLog
     | ReadHistory
     | ReloadSettings
@@ -271,6 +279,14 @@ class MetricsRead:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilesRead:
+    """What a run was started with; None when its files are not there, or cannot be read."""
+
+    run_id: str
+    trained_with: TrainedWith | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobLogRead:
     """Whole lines of a `job.log`, read from `start` up to `offset`; `note` when it cannot be read."""
 
@@ -344,6 +360,7 @@ Outcome = (
     | RunTaskEnded
     | RunsRead
     | MetricsRead
+    | RunFilesRead
     | JobLogRead
     | HistoryRead
     | SettingsRead

@@ -16,11 +16,13 @@ from overbrainer_core.events.types import Event
 from overbrainer_core.flows.session import Session
 from overbrainer_core.log_setup import LogBuffer, LogEntry
 from overbrainer_core.values.stage import Stage
-from overbrainer_tui import keys, outcomes, quit_actions
+from overbrainer_tui import keys, outcomes, pointing, quit_actions
 from overbrainer_tui.bridge import Bridge
 from overbrainer_tui.effects import Effect, Outcome, ReadHistory
 from overbrainer_tui.perform import Performer
+from overbrainer_tui.pieces import Place
 from overbrainer_tui.state import AppState
+from overbrainer_tui.terminal_keys import PointerKind
 
 Fold = Callable[[], list[Effect]]
 
@@ -82,6 +84,11 @@ class Engine:
     def paste(self, text: str) -> None:
         """A text was pasted."""
         self._fold(lambda: keys.on_paste(self.state, text))
+
+    def pointer(self, kind: PointerKind, place: Place | None) -> None:
+        """The mouse did something at a place; what changes nothing is not folded, so that nothing is drawn."""
+        if pointing.is_heard(self.state, kind, place):
+            self._fold(lambda: pointing.on_pointer(self.state, kind, place))
 
     def resize(self, width: int, height: int) -> None:
         """The terminal has another size."""

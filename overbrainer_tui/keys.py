@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from overbrainer_tui import actions, pipeline_actions, quit_actions, training_actions
 from overbrainer_tui.effects import Effect
-from overbrainer_tui.outcomes import read_metrics
+from overbrainer_tui.outcomes import read_selected
 from overbrainer_tui.state import AppState
 from overbrainer_tui.view_models.overlay import Answer, Confirm, Help, Palette, StageMenu
 from overbrainer_tui.view_models.quit import QuitPhase
@@ -29,7 +29,7 @@ def on_key(state: AppState, key: str) -> list[Effect]:
     if action is None:
         return []
     effects = action.do(state)
-    return effects + read_metrics(state)
+    return effects + read_selected(state)
 
 
 def _answer_small(state: AppState, key: str) -> list[Effect]:
@@ -79,7 +79,7 @@ def _yes(state: AppState, confirm: Confirm) -> list[Effect]:
             return training_actions.stop_run(state, confirm.subject)
         case Answer.CLEAR_RUNS:
             state.training.hide(confirm.subject)
-            return read_metrics(state)
+            return read_selected(state)
 
 
 def _on_menu(state: AppState, menu: StageMenu, key: str) -> list[Effect]:
@@ -119,4 +119,4 @@ def _on_palette(state: AppState, palette: Palette, key: str) -> list[Effect]:
 def _run_command(state: AppState, action: actions.Action) -> list[Effect]:
     """A command runs exactly what its key runs, in the view where its key does."""
     effects = state.show(action.view) if action.view is not None else []
-    return effects + action.do(state) + read_metrics(state)
+    return effects + action.do(state) + read_selected(state)

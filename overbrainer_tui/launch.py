@@ -132,6 +132,7 @@ async def run_session(
         engine.listen(buffer)
         app = OverbrainerApp(engine, chosen.look, driver_class=TerminalDriver)
         TerminalDriver.on_broken = app.break_off
+        TerminalDriver.has_mouse = chosen.has_mouse
         group.create_task(_look_up_repository(state), name="look up the repository")
         with _signals(engine):
             engine.open(lambda state: open_with(state, opening))

@@ -78,11 +78,12 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenLook:
-    """The look, what was wrong with the variables, and whether the theme was set by one."""
+    """The look, what was wrong with the variables, whether the theme was set by one, whether the mouse is asked for."""
 
     look: Look
     warnings: tuple[str, ...] = ()
     is_theme_forced: bool = False
+    has_mouse: bool = True
 
 
 def choose_look(environment: Mapping[str, str], *, theme: str | None = None, encoding: str = "utf-8") -> ChosenLook:
@@ -100,7 +101,8 @@ def choose_look(environment: Mapping[str, str], *, theme: str | None = None, enc
         motion=_motion(env, level, warnings),
         is_ascii=_is_ascii(env, encoding, warnings),
     )
-    return ChosenLook(look=look, warnings=tuple(warnings), is_theme_forced=forced is not None)
+    has_mouse = _accepted(env, "OVERBRAINER_TUI_MOUSE", ("1", "0"), warnings) != "0"
+    return ChosenLook(look=look, warnings=tuple(warnings), is_theme_forced=forced is not None, has_mouse=has_mouse)
 
 
 def framework_environment(look: Look) -> dict[str, str]:

@@ -12,6 +12,7 @@ from typing import ClassVar
 from textual.message import Message
 
 from overbrainer_core.events import types as events
+from overbrainer_tui.terminal_keys import Pointer
 
 
 class BusMessage(Message, bubble=False):
@@ -105,3 +106,11 @@ class Changed(Message, bubble=False):
     def can_replace(self, message: Message) -> bool:
         """One is enough."""
         return isinstance(message, Changed)
+
+
+class Pointed(Message, bubble=False):
+    """The mouse did something."""
+
+    def __init__(self, pointer: Pointer) -> None:
+        super().__init__()
+        self.pointer = pointer

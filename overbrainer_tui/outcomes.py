@@ -19,6 +19,8 @@ from overbrainer_tui.effects import (
     Outcome,
     PlanRefused,
     ReadMetrics,
+    ReadRunFiles,
+    RunFilesRead,
     RunReported,
     RunsRead,
     RunTaskEnded,
@@ -52,6 +54,9 @@ def take(state: AppState, outcome: Outcome) -> list[Effect]:
         case MetricsRead():
             state.training.take_metrics(outcome.run_id, outcome.data, outcome.generation)
             return []
+        case RunFilesRead():
+            state.training.take_files(outcome.run_id, outcome.trained_with)
+            return []
         case JobLogRead():
             return logs_actions.job_log_read(state, outcome)
         case HistoryRead():
@@ -81,17 +86,24 @@ def _runs_read(state: AppState, outcome: RunsRead) -> list[Effect]:
         state.training.fail_runs(outcome.error)
     else:
         state.training.take_runs(outcome.records)
-    return effects + read_metrics(state)
+    return effects + read_selected(state)
 
 
-def read_metrics(state: AppState) -> list[Effect]:
-    """Read the metrics of the selected run, once, when nothing follows it and it is looked at."""
-    unread = state.training.unread if state.view is View.TRAINING else None
-    if unread is None:
+def read_selected(state: AppState) -> list[Effect]:
+    """Read the files of the selected run when it is looked at: its metrics once, and only when nothing follows it."""
+    if state.view is not View.TRAINING:
         return []
-    run_id, generation = unread
-    state.training.mark_read(run_id)
-    return [ReadMetrics(run_id=run_id, generation=generation)]
+    effects: list[Effect] = []
+    unread = state.training.unread
+    if unread is not None:
+        run_id, generation = unread
+        state.training.mark_read(run_id)
+        effects.append(ReadMetrics(run_id=run_id, generation=generation))
+    unread_files = state.training.unread_files
+    if unread_files is not None:
+        state.training.track(unread_files).is_reading_files = True
+        effects.append(ReadRunFiles(run_id=unread_files))
+    return effects
 
 
 def _settings_read(state: AppState, outcome: SettingsRead) -> list[Effect]:

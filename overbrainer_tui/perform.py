@@ -41,8 +41,10 @@ from overbrainer_tui.effects import (
     ReadHistory,
     ReadJobLog,
     ReadMetrics,
+    ReadRunFiles,
     ReadRuns,
     ReloadSettings,
+    RunFilesRead,
     RunsRead,
     RunStages,
     RunTaskEnded,
@@ -62,6 +64,7 @@ from overbrainer_tui.view_models.pipeline import RUN
 _log = logging.getLogger("overbrainer.app")
 
 Tell = Callable[[Outcome], None]
+ReadFiles = ReadRuns | ReadMetrics | ReadRunFiles | ReadJobLog | ReadHistory
 
 
 class Performer:
@@ -102,7 +105,7 @@ class Performer:
                 self._work(self._keep_theme(effect.theme), "keep the theme")
             case ReloadSettings():
                 self._work(self._reload(), "reload settings")
-            case ReadRuns() | ReadMetrics() | ReadJobLog() | ReadHistory():
+            case ReadRuns() | ReadMetrics() | ReadRunFiles() | ReadJobLog() | ReadHistory():
                 self._read(effect)
             case OpenRepository():
                 self._background(self._open(effect.url), "open a browser")
@@ -245,16 +248,16 @@ class Performer:
             self._settings = self._session.settings
             self._tell(SettingsRead(facts=project_facts(self._session)))
 
-    def _read(self, effect: ReadRuns | ReadMetrics | ReadJobLog | ReadHistory) -> None:
+    def _read(self, effect: ReadFiles) -> None:
         self._background(self._read_in_thread(effect), type(effect).__name__)
 
-    async def _read_in_thread(self, effect: ReadRuns | ReadMetrics | ReadJobLog | ReadHistory) -> None:
+    async def _read_in_thread(self, effect: ReadFiles) -> None:
         try:
             self._tell(await asyncio.to_thread(self._outcome_of, effect))
         except Exception as error:  # noqa: BLE001  # the task's root: a read that fails must not end the app's work
             self._tell(_failed_read(effect, _fault(error)))
 
-    def _outcome_of(self, effect: ReadRuns | ReadMetrics | ReadJobLog | ReadHistory) -> Outcome:
+    def _outcome_of(self, effect: ReadFiles) -> Outcome:
         paths = self._session.paths
         match effect:
             case ReadRuns():
@@ -262,6 +265,9 @@ class Performer:
             case ReadMetrics():
                 data = reads.read_track(paths, effect.run_id, is_dropped=lambda: self._is_dropped)
                 return MetricsRead(run_id=effect.run_id, generation=effect.generation, data=data)
+            case ReadRunFiles():
+                trained_with = reads.read_trained_with(paths, effect.run_id)
+                return RunFilesRead(run_id=effect.run_id, trained_with=trained_with)
             case ReadJobLog():
                 return reads.read_job_log(paths, effect.run_id, effect.offset)
             case ReadHistory():
@@ -297,12 +303,14 @@ def _fault(error: BaseException) -> str:
     return text
 
 
-def _failed_read(effect: ReadRuns | ReadMetrics | ReadJobLog | ReadHistory, reason: str) -> Outcome:
+def _failed_read(effect: ReadFiles, reason: str) -> Outcome:
     match effect:
         case ReadRuns():
             return RunsRead(ticket=effect.ticket, error=reason)
         case ReadMetrics():
             return MetricsRead(run_id=effect.run_id, generation=effect.generation, data=None)
+        case ReadRunFiles():
+            return RunFilesRead(run_id=effect.run_id, trained_with=None)
         case ReadJobLog():
             return JobLogRead(run_id=effect.run_id, start=0, offset=0, note=reason)
         case ReadHistory():

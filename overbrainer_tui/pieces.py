@@ -1,4 +1,4 @@
-"""Of which parts is a view made, and what changed in one of them?
+"""Of which parts is a view made, what changed in one of them, and what can be pointed at there?
 
 A piece is a rectangle of rows with a name and a place; each becomes a widget of its own, so that what changes often
 sits at the left edge of one. Nothing here knows a terminal.
@@ -22,6 +22,43 @@ class Piece:
     y: int
     width: int
     rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OnKey:
+    """Something that does what a key does: a tab, an answer of a dialog."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnRuns:
+    """The table of runs; `run_id` of the row, None beside the rows."""
+
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnChart:
+    """A chart; `step` is the nearest one that has a point, None where the curve has not come yet."""
+
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnLines:
+    """The lines of the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnEntries:
+    """A list of the palette or the menu; `index` of the entry, None beside the entries."""
+
+    index: int | None = None
+
+
+Place = OnKey | OnRuns | OnChart | OnLines | OnEntries
+"""What widgets and dialogs answer for a cell."""
 
 
 def text_of(pieces: Sequence[Piece], width: int, height: int) -> list[str]:

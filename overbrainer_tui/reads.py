@@ -20,7 +20,7 @@ from overbrainer_core.runs.store import run_ids
 from overbrainer_core.secrets.redact import redact
 from overbrainer_core.text import escape_controls
 from overbrainer_tui.effects import ExportLogs, JobLogRead, LogsExported, RunsRead
-from overbrainer_tui.view_models.run_track import TrackData
+from overbrainer_tui.view_models.run_track import TrackData, TrainedWith
 from overbrainer_tui.view_models.snapshots import Cost
 
 _log = logging.getLogger("overbrainer.runs")
@@ -91,6 +91,35 @@ def read_track(paths: ProjectPaths, run_id: str, *, is_dropped: Callable[[], boo
         _log.warning("cannot read the metrics of run %s: %s", run_id, describe(error))
         return None
     return data
+
+
+def read_trained_with(paths: ProjectPaths, run_id: str) -> TrainedWith | None:
+    """What a run was started with, by its own settings and data; None when its settings cannot be read."""
+    # msgspec and YAML are slow to import
+    from overbrainer_core.dataset.counts import count_examples
+    from overbrainer_core.training.run_config import load_run_config
+
+    directory = paths.run(run_id)
+    config = load_run_config(directory)
+    if config is None:
+        return None
+
+    def count(name: str) -> int | None:
+        path = directory / "data" / name
+        try:
+            return count_examples(path) if path.is_file() else None
+        except OverbrainerError as error:
+            _log.warning("cannot count the examples of run %s: %s", run_id, describe(error))
+            return None
+
+    model, adapter, epochs = config.get("base_model"), config.get("adapter"), config.get("num_epochs")
+    return TrainedWith(
+        base_model=model if isinstance(model, str) else None,
+        adapter=adapter if isinstance(adapter, str) else "full",
+        epochs=epochs if isinstance(epochs, int | float) and not isinstance(epochs, bool) else None,
+        train_examples=count("train.jsonl"),
+        eval_examples=count("eval.jsonl"),
+    )
 
 
 def read_job_log(paths: ProjectPaths, run_id: str, offset: int) -> JobLogRead:

@@ -3,6 +3,8 @@
 Output goes to standard output by a thread of its own: a terminal that stalls delays drawing and nothing else, one that
 falls far behind is repainted in full later. Input passes the filter of `terminal_input`. A failed read, a failed write
 and a closed input are told once. SIGTSTP gives the terminal back before the process stops, SIGCONT takes it again.
+The mouse is asked for in one form, and switched off before the input is read for the last time: no report of it is left
+to a shell.
 """
 
 from __future__ import annotations
@@ -18,14 +20,16 @@ import time
 import tty
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import IO, Any, ClassVar
 
 from textual import events
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
+from overbrainer_tui.messages import Pointed
 from overbrainer_tui.terminal_input import InputFilter
-from overbrainer_tui.terminal_keys import KeyReader, Pasted
+from overbrainer_tui.terminal_keys import Found, KeyReader, Pasted, Pointer, PointerKind
 
 BACKLOG_CHARS = 1 << 20
 """Characters that may wait for a slow terminal; beyond it what is drawn is dropped and repainted later."""
@@ -35,6 +39,17 @@ _TAKE = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?7l"
 
 _GIVE_BACK = "\x1b[0m\x1b[?7h\x1b[?2004l\x1b[?1049l\x1b[?25h"
 """The reverse, in a shell's own colours."""
+
+_MOUSE_ON = "\x1b[?1000h\x1b[?1003h\x1b[?1006h"
+"""Buttons and wheel, moves without a button too, as decimal numbers."""
+
+_MOUSE_OFF = "\x1b[?1006l\x1b[?1003l\x1b[?1000l"
+
+MOUSE_RECENT_S = 0.5
+"""Seconds after a mouse report in which more may be on their way."""
+
+MOUSE_QUIET_S = 0.05
+"""Seconds that these are given to arrive, once the mouse is off, before the terminal is the shell's again."""
 
 
 class OutputThread(threading.Thread):
@@ -108,15 +123,20 @@ class OutputThread(threading.Thread):
 
 
 class TerminalDriver(LinuxDriver):
-    """The driver of the app; `on_broken` is told when the terminal failed, set before the app runs."""
+    """The driver of the app; `on_broken` is told when the terminal failed, `has_mouse` asks for the mouse.
+
+    Both are set before the app runs.
+    """
 
     on_broken: ClassVar[Callable[[BaseException], None] | None] = None
+    has_mouse: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._screen: IO[str] = sys.__stdout__ or sys.__stderr__ or sys.stdout
         self._output: OutputThread | None = None
         self._is_suspended = False
+        self._pointed_at = float("-inf")
         self._wake_read, self._wake_write = os.pipe()
 
     def write(self, data: str) -> None:
@@ -142,12 +162,17 @@ class TerminalDriver(LinuxDriver):
         self._output = OutputThread(self._screen.fileno(), on_broken=self._tell_broken, on_drained=self._repaint)
         self._output.start()
         signal.signal(signal.SIGWINCH, self._on_resize)
-        self.write(_TAKE)
-        self._make_raw()
+        self._take()
         self.exit_event.clear()
         self._key_thread = threading.Thread(target=self._run_input_thread, name="terminal-input", daemon=True)
         self._key_thread.start()
         self._on_resize()
+
+    def _take(self) -> None:
+        self.write(_TAKE)
+        self._make_raw()
+        if self.has_mouse:
+            self.write(_MOUSE_ON)
 
     def _make_raw(self) -> None:
         with contextlib.suppress(termios.error):
@@ -169,6 +194,8 @@ class TerminalDriver(LinuxDriver):
         """Stop reading."""
         if self.exit_event.is_set() or self._key_thread is None:
             return
+        if self.has_mouse:
+            self.write(_MOUSE_OFF)
         self.exit_event.set()
         os.write(self._wake_write, b".")
         signal.signal(signal.SIGWINCH, signal.SIG_DFL)
@@ -183,11 +210,14 @@ class TerminalDriver(LinuxDriver):
         self.disable_input()
         if self._output is None:
             return
-        self.write(_GIVE_BACK)
+        self.write(f"{_MOUSE_OFF if self.has_mouse else ''}{_GIVE_BACK}")
+        self.close()
+        if time.monotonic() - self._pointed_at < MOUSE_RECENT_S:
+            time.sleep(MOUSE_QUIET_S)
         if self.attrs_before is not None:
             with contextlib.suppress(termios.error):
+                termios.tcflush(self.fileno, termios.TCIFLUSH)
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
-        self.close()
 
     def close(self) -> None:
         """Write what waits and stop writing."""
@@ -213,8 +243,7 @@ class TerminalDriver(LinuxDriver):
             self.start_application_mode()
         elif self._output is not None:
             # stopped by SIGSTOP: the screen was never left, but the shell wrote over it and set its own modes
-            self.write(_TAKE)
-            self._make_raw()
+            self._take()
         self._repaint()
 
     def _is_foreground(self) -> bool:
@@ -240,8 +269,8 @@ class TerminalDriver(LinuxDriver):
 
         It sleeps until something arrives, or until a held ESC must be a key.
         """
-        decode = getincrementaldecoder("utf-8")("replace").decode
-        typed, keys = InputFilter(), KeyReader()
+        decode = getincrementaldecoder("utf-8")("surrogateescape").decode
+        typed, keys = InputFilter(has_mouse=self.has_mouse), KeyReader()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             selector.register(self._wake_read, selectors.EVENT_READ)
@@ -265,12 +294,25 @@ class TerminalDriver(LinuxDriver):
                 self._hand_over(keys, typed.feed(decode(read), now))
 
     def _hand_over(self, keys: KeyReader, pieces: Iterable[str]) -> None:
-        for piece in pieces:
-            for found in keys.read(piece):
-                if isinstance(found, Pasted):
+        for found in without_passed_moves([found for piece in pieces for found in keys.read(piece)]):
+            match found:
+                case Pasted():
                     self.process_message(events.Paste(found.text))
-                else:
+                case Pointer():
+                    self._pointed_at = time.monotonic()
+                    self.process_message(Pointed(found))
+                case _:
                     self.process_message(events.Key(found.name, found.character))
+
+
+def without_passed_moves(found: list[Found]) -> list[Found]:
+    """Of moves of the mouse one after another only the last."""
+    kept = [one for one, after in pairwise(found) if not (_is_move(one) and _is_move(after))]
+    return [*kept, *found[-1:]]
+
+
+def _is_move(found: Found) -> bool:
+    return isinstance(found, Pointer) and found.kind is PointerKind.MOVE
 
 
 def repaint(app: Any) -> None:

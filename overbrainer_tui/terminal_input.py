@@ -2,11 +2,14 @@
 
 Answers (device attributes, cursor positions, modes, colours, DCS strings), mouse and focus reports are taken out whole,
 also when they arrive in pieces: a lone ESC is held back for a moment, since it may be the start of one. What is left
-are keys and bracketed pastes, in their order.
+are keys, bracketed pastes and, where the mouse was asked for, its reports in the one form asked for, in their order.
+
+Text is decoded with `surrogateescape`: an old mouse report has bytes that are no text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import Enum
 
@@ -30,6 +33,16 @@ _INTRODUCERS = frozenset("[O]PX^_")
 
 _KEY_FINALS = frozenset("ABCDEFHPQSZ~u")
 
+_MOUSE = re.compile(r"\x1b\[<\d+;\d+;\d+[Mm]")
+"""A mouse report in the form of mode 1006."""
+
+_TORN_STARTS = ("[<", "[M", "[?", "[>")
+"""How the rest of a report begins whose ESC came so long before that it was taken for a key: nobody types both at
+once."""
+
+TORN_S = 1.0
+"""Seconds after such an ESC in which a rest is looked for."""
+
 
 class _In(Enum):
     GROUND = "ground"
@@ -45,10 +58,13 @@ class _In(Enum):
 class InputFilter:
     """Takes what a terminal sends, gives what was typed.
 
-    `feed` and `idle` yield pieces of text for a key parser; a held ESC that was a key is given as ESC alone.
+    `feed` and `idle` yield pieces of text for a key parser; a held ESC that was a key is given as ESC alone. With
+    `has_mouse` the mouse's reports are among them, each whole.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_mouse: bool = False) -> None:
+        self._has_mouse = has_mouse
+        self._lone_at = float("-inf")
         self._in = _In.GROUND
         self._held = ""
         self._skip = 0
@@ -72,6 +88,8 @@ class InputFilter:
             # a key pressed soon after Escape; with Alt both would have come together
             self._reset()
             yield ESC
+        if self._in is _In.GROUND and now - self._lone_at < TORN_S and text.startswith(_TORN_STARTS):
+            self._in, self._held = _In.ESC, ESC
         out: list[str] = []
         for char in text:
             typed = self._take(char)
@@ -79,7 +97,7 @@ class InputFilter:
                 out.append(typed)
         self._since = now
         if out:
-            yield "".join(out)
+            yield "".join(out).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def idle(self, now: float) -> Iterator[str]:
         """Nothing arrived until `now`: a held ESC becomes a key, an answer without an end is dropped."""
@@ -89,6 +107,7 @@ class InputFilter:
         is_key = self._in is _In.ESC
         self._reset()
         if is_key:
+            self._lone_at = now
             yield ESC
 
     def _reset(self) -> None:
@@ -115,8 +134,9 @@ class InputFilter:
             case _In.STRING | _In.STRING_ESC:
                 return self._in_string(char)
             case _In.MOUSE:
-                self._skip -= 1
-                if not self._skip:
+                # three bytes, two of which may look like one character
+                self._skip -= len(char.encode("utf-8", "surrogateescape"))
+                if self._skip <= 0:
                     self._reset()
                 return ""
             case _In.PASTE:
@@ -155,7 +175,8 @@ class InputFilter:
             if sequence == PASTE_START:
                 self._in = _In.PASTE
                 return sequence
-            return sequence if _is_key(sequence) else ""
+            is_wanted = _is_key(sequence) or (self._has_mouse and _MOUSE.fullmatch(sequence) is not None)
+            return sequence if is_wanted else ""
         if not "\x20" <= char <= "\x3f":
             self._reset()
         return ""

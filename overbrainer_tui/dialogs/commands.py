@@ -16,6 +16,8 @@ INSIDE = WIDTH - 2
 ENTRIES = 9
 NOTE = "A command runs exactly what its key runs."
 KEY_CELLS = 8
+_FIRST = 3
+"""The row of the first command in the box: under the border, the line typed and its hairline."""
 
 _MATCH = Tone("accent_hi", "bold")
 
@@ -23,7 +25,7 @@ _MATCH = Tone("accent_hi", "bold")
 def palette_piece(state: AppState, palette: Palette, width: int, height: int, look: Look) -> Piece:
     """The palette, in the upper part of the screen."""
     entries = palette_entries(state, palette.input.text)
-    top = max(0, min(palette.index - ENTRIES + 1, len(entries) - ENTRIES))
+    top = _top(palette, len(entries))
     visible = entries[top : top + ENTRIES]
     wanted = palette.input.text.strip()
     rows = [_input(palette, len(entries), look), _hairline(look)]
@@ -36,6 +38,18 @@ def palette_piece(state: AppState, palette: Palette, width: int, height: int, lo
     drawn = boxed("Commands", rows, WIDTH, look)
     y = max(1, (height - len(drawn)) // 3)
     return Piece(name="overlay", x=max(0, (width - WIDTH) // 2), y=y, width=WIDTH, rows=drawn)
+
+
+def _top(palette: Palette, total: int) -> int:
+    """The first entry shown, so that the selected one is."""
+    return max(0, min(palette.index - ENTRIES + 1, total - ENTRIES))
+
+
+def command_at(state: AppState, palette: Palette, row: int) -> int | None:
+    """The command in a row of the palette's box."""
+    total = len(palette_entries(state, palette.input.text))
+    index = row - _FIRST + _top(palette, total)
+    return index if 0 <= row - _FIRST < ENTRIES and index < total else None
 
 
 def _input(palette: Palette, found: int, look: Look) -> Row:

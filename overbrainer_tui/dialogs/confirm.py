@@ -11,7 +11,7 @@ from overbrainer_core.text import cell_width
 from overbrainer_tui.cells import BRIGHT, DIM, TEXT, Line, Row, Span, Tone, blank, shown
 from overbrainer_tui.dialogs.box import boxed, centred, wrapped
 from overbrainer_tui.look import Look
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import OnKey, Piece
 from overbrainer_tui.view_models.overlay import Confirm, DialogRow, RowTone
 
 WIDTH = 72
@@ -112,15 +112,27 @@ def _label_tone(row: DialogRow) -> Tone:
 def _answers(confirm: Confirm) -> Row:
     """`y start  n cancel `, at the right; the blank before `n` is part of its ground."""
     line = Line(INSIDE)
-    end = INSIDE - PADDING
-    default = f" n {confirm.no} "
-    start = end - cell_width(default)
+    at, start, _ = _answer_columns(confirm)
     line.put(start, " ", Tone("text", "", "raised"))
     line.put(start + 1, "n", Tone("bright", "bold", "raised"))
     line.put(start + 2, f" {confirm.no} ", Tone("text", "", "raised"))
-    yes = f"y {confirm.yes}"
-    at = start - 2 - cell_width(yes)
     key = Tone("err", "bold") if confirm.is_destructive else Tone("accent_hi", "bold")
     line.put(at, "y", key)
     line.put(at + 1, f" {confirm.yes}", Tone("err_word", "bold") if confirm.is_destructive else TEXT)
     return line.row()
+
+
+def _answer_columns(confirm: Confirm) -> tuple[int, int, int]:
+    """Where `y` begins, where `n` begins, and the column after it, within the borders."""
+    end = INSIDE - PADDING
+    start = end - cell_width(f" n {confirm.no} ")
+    return start - 2 - cell_width(f"y {confirm.yes}"), start, end
+
+
+def answer_at(confirm: Confirm, column: int) -> OnKey | None:
+    """The answer at a column of the box's row of answers."""
+    yes, no, end = _answer_columns(confirm)
+    inside = column - 1
+    if yes <= inside < no - 2:
+        return OnKey("y")
+    return OnKey("n") if no <= inside < end else None

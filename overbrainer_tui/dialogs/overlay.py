@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from overbrainer_tui.dialogs.commands import palette_piece
-from overbrainer_tui.dialogs.confirm import confirm_piece
+from overbrainer_tui.dialogs.commands import command_at, palette_piece
+from overbrainer_tui.dialogs.confirm import answer_at, confirm_piece
 from overbrainer_tui.dialogs.help import help_piece
-from overbrainer_tui.dialogs.stage_menu import stage_menu_piece
+from overbrainer_tui.dialogs.stage_menu import entry_at, stage_menu_piece
 from overbrainer_tui.look import Look
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import OnEntries, Piece, Place
 from overbrainer_tui.state import AppState
 from overbrainer_tui.view_models.overlay import Answer, Confirm, DialogRow, Help, Palette, StageMenu
 from overbrainer_tui.view_models.quit import quit_rows
@@ -30,6 +30,23 @@ def overlay_piece(state: AppState, look: Look) -> Piece | None:
             return help_piece(state.view, width, height, look, is_readonly=state.is_readonly)
         case Palette() as palette:
             return palette_piece(state, palette, width, height, look)
+
+
+def place_in_overlay(state: AppState, look: Look, x: int, y: int) -> Place | None:
+    """What can be pointed at in a cell of the screen, of what floats over it."""
+    piece = overlay_piece(state, look)
+    if piece is None or not (0 <= x - piece.x < piece.width and 0 <= y - piece.y < len(piece.rows)):
+        return None
+    column, row = x - piece.x, y - piece.y
+    match state.overlay:
+        case Confirm() as confirm if row == len(piece.rows) - 2:
+            return answer_at(confirm, column)
+        case StageMenu():
+            return OnEntries(entry_at(row))
+        case Palette() as palette:
+            return OnEntries(command_at(state, palette, row))
+        case _:
+            return None
 
 
 def rows_of(state: AppState, confirm: Confirm) -> Sequence[DialogRow]:

@@ -13,6 +13,8 @@ TITLE = "Run on every topic"
 FOOT = "Enter runs, Esc closes"
 NAME_CELLS = 12
 WIDTH = 66
+_FIRST = 2
+"""The row of the first entry in the box: under the border and a blank row."""
 
 
 def stage_menu_piece(menu: StageMenu, width: int, height: int, look: Look) -> Piece:
@@ -20,6 +22,11 @@ def stage_menu_piece(menu: StageMenu, width: int, height: int, look: Look) -> Pi
     inside = [_entry(at, name, words, menu.index, look) for at, (name, words) in enumerate(MENU)]
     empty = Line(WIDTH - 2).row()
     return centred(boxed(TITLE, [empty, *inside, empty], WIDTH, look, foot=FOOT), WIDTH, width, height)
+
+
+def entry_at(row: int) -> int | None:
+    """The entry in a row of the menu's box."""
+    return row - _FIRST if 0 <= row - _FIRST < len(MENU) else None
 
 
 def _entry(at: int, name: str, words: str, selected: int, look: Look) -> Row:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_core.training.phases import Phase, PhaseKind
 from overbrainer_tui.view_models.run_tasks import RunTask
-from overbrainer_tui.view_models.run_track import RunTrack
+from overbrainer_tui.view_models.run_track import RunTrack, TrainedWith
 from overbrainer_tui.view_models.snapshots import PhaseShown, Progress, RailStep, SelectedRun
 
 _RAIL = ("setup", "train", "finalize", "merge", "retrieve")
@@ -72,13 +72,14 @@ def selected_run(facts: RunFacts, *, cursor: int | None, is_fitted: bool) -> Sel
         phase=_phase_shown(phase),
         rail=_rail(facts, phase),
         epoch=curves.epoch,
-        epochs=facts.epochs,
+        epochs=_epochs(facts),
         loss=_last(curves.loss.last),
         loss_trend=curves.loss_trend,
         eval_loss=_last(curves.eval_loss.last),
         eval_trend=curves.eval_trend,
         lr=_last(curves.lr.last),
         grad_norm=_last(curves.grad_norm.last),
+        about=_about(facts.track.trained_with),
         facts=_facts(facts),
         messages=facts.track.messages,
         series=None if curves.is_empty else curves.series(),
@@ -138,6 +139,28 @@ def _position(facts: RunFacts, phase: Phase | None) -> str:
     if not facts.track.data.has_lines:
         return "setup"
     return _AT[phase.kind]
+
+
+def _epochs(facts: RunFacts) -> float | None:
+    """Epochs of the run: its own, or, until its files are read, those of the settings."""
+    trained_with = facts.track.trained_with
+    return facts.epochs if trained_with is None else trained_with.epochs
+
+
+def _about(trained_with: TrainedWith | None) -> tuple[tuple[str, str], ...]:
+    """Model and data of a run."""
+    if trained_with is None:
+        return ()
+    about: list[tuple[str, str]] = []
+    if trained_with.base_model is not None:
+        words = [trained_with.base_model, trained_with.adapter]
+        if trained_with.epochs is not None:
+            words.append(f"{trained_with.epochs:g} {'epoch' if trained_with.epochs == 1 else 'epochs'}")
+        about.append(("model", ", ".join(words)))
+    if trained_with.train_examples is not None:
+        evals = trained_with.eval_examples
+        about.append(("data", f"{trained_with.train_examples} train, {f'{evals} eval' if evals else 'no eval'}"))
+    return tuple(about)
 
 
 def _facts(facts: RunFacts) -> tuple[tuple[str, str, bool], ...]:

@@ -8,6 +8,7 @@ generation tells.
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 from datetime import datetime
 
 from overbrainer_core.training.pace import Pace
@@ -29,6 +30,17 @@ AGE_TICK_S = 10.0
 
 MESSAGES_KEPT = 3
 """Reported lines shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedWith:
+    """What a run was started with, by its own files; None where they do not say. `adapter` is `full` without one."""
+
+    base_model: str | None = None
+    adapter: str = "full"
+    epochs: float | None = None
+    train_examples: int | None = None
+    eval_examples: int | None = None
 
 
 class TrackData:
@@ -70,6 +82,9 @@ class RunTrack:
         self.samples: deque[MachineSample] = deque(maxlen=SAMPLES_KEPT)
         self.lost = 0
         self.has_no_file = False
+        self.trained_with: TrainedWith | None = None
+        self.is_reading_files = False
+        """Whether `trained_with` is being read, or has been looked for in vain after the run's end."""
         self._messages: deque[MessageRow] = deque(maxlen=MESSAGES_KEPT)
         self._error: MessageRow | None = None
 

@@ -295,9 +295,9 @@ class SelectedRun:
 
     `activity` is `starting`, `cancelling`, `stopping`, `waiting` or '' and takes the place of the rail's running word.
     `percent` is at most 100. `phase` replaces the ETA while it is set. `has_eta` for a preparing or running run.
-    `took_s` for a run that ended. Trends: -1 falling, 1 rising, 0 neither. `facts` are the remaining ones as
-    (label, value, is_warning): resumed from, snapshot, points missing, why it failed. `no_chart` says why there is no
-    curve, '' when there is one.
+    `took_s` for a run that ended. Trends: -1 falling, 1 rising, 0 neither. `about` is what it was started with as
+    (label, value), for where there is room. `facts` are the remaining ones as (label, value, is_warning): resumed from,
+    snapshot, points missing, why it failed. `no_chart` says why there is no curve, '' when there is one.
     """
 
     run_id: str
@@ -316,13 +316,14 @@ class SelectedRun:
     phase: PhaseShown | None = None
     rail: tuple[RailStep, ...] = ()
     epoch: float | None = None
-    epochs: int | None = None
+    epochs: float | None = None
     loss: float | None = None
     loss_trend: int = 0
     eval_loss: float | None = None
     eval_trend: int = 0
     lr: float | None = None
     grad_norm: float | None = None
+    about: tuple[tuple[str, str], ...] = ()
     facts: tuple[tuple[str, str, bool], ...] = ()
     messages: tuple[MessageRow, ...] = ()
     series: RunSeries | None = None

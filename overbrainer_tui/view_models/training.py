@@ -14,7 +14,7 @@ from overbrainer_core.events.types import Event, JobStatus, Mark, Metric, RunCre
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_tui.view_models.run_shown import RunFacts, selected_run
 from overbrainer_tui.view_models.run_tasks import RunTask, RunTasks
-from overbrainer_tui.view_models.run_track import RunTrack, TrackData
+from overbrainer_tui.view_models.run_track import RunTrack, TrackData, TrainedWith
 from overbrainer_tui.view_models.snapshots import (
     EmptyKey,
     EmptyShown,
@@ -51,6 +51,8 @@ class TrainingModel:
         self._error: str | None = None
         self._is_read = False
         self._cursor: int | None = None
+        self.pointed: int | None = None
+        """The step that the mouse put the chart's cursor on; the cursor goes when the mouse leaves the chart."""
         self._is_fitted = False
 
     # The list
@@ -61,7 +63,8 @@ class TrainingModel:
         self._is_read = True
         self._error = None
         if self._wanted is not None and self.record(self._wanted) is not None:
-            self._selected, self._wanted, self._cursor = self._wanted, None, None
+            self._selected, self._wanted = self._wanted, None
+            self._drop_cursor()
         self._keep_selection()
 
     def fail_runs(self, reason: str) -> None:
@@ -72,7 +75,7 @@ class TrainingModel:
         shown = self.shown_records
         if all(record.id != self._selected for record in shown):
             self._selected = shown[0].id if shown else None
-            self._cursor = None
+            self._drop_cursor()
 
     @property
     def shown_records(self) -> list[RunRecord]:
@@ -98,7 +101,8 @@ class TrainingModel:
         if self.record(run_id) is None:
             self._wanted = run_id
         elif run_id != self._selected:
-            self._selected, self._cursor = run_id, None
+            self._selected = run_id
+            self._drop_cursor()
 
     def move(self, by: int) -> None:
         """Move the cursor of the table; no wrap."""
@@ -176,6 +180,22 @@ class TrainingModel:
         track.is_read = True
         return track.generation
 
+    @property
+    def unread_files(self) -> str | None:
+        """The selected run when what it was started with is to be read: again and again until its files are there."""
+        record = self.selected
+        if record is None:
+            return None
+        track = self.track(record.id)
+        return None if track.is_reading_files or track.trained_with is not None else record.id
+
+    def take_files(self, run_id: str, trained_with: TrainedWith | None) -> None:
+        """The files of a run were read; None when it has none yet."""
+        track = self.track(run_id)
+        record = self.record(run_id)
+        track.trained_with = trained_with
+        track.is_reading_files = trained_with is None and record is not None and record.state.has_ended
+
     def take_metrics(self, run_id: str, data: TrackData | None, generation: int) -> None:
         """A run's metrics file was read."""
         self.track(run_id).take_read(data, generation)
@@ -200,7 +220,7 @@ class TrainingModel:
             case "," | ".":
                 self._move_cursor(-1 if key == "," else 1)
             case "escape":
-                self._cursor = None
+                self._drop_cursor()
             case "z":
                 self._is_fitted = not self._is_fitted
             case _:
@@ -212,10 +232,21 @@ class TrainingModel:
         """Whether the selected run has points."""
         return self._selected is not None and not self.track(self._selected).data.curves.is_empty
 
+    def point(self, step: int | None) -> None:
+        """The mouse is over that step of the chart; None when it has left it."""
+        if step is not None:
+            self._cursor = self.pointed = step
+        elif self.pointed is not None:
+            self._drop_cursor()
+
+    def _drop_cursor(self) -> None:
+        self._cursor = self.pointed = None
+
     def _move_cursor(self, by: int) -> None:
         if self._selected is not None:
             curves = self.track(self._selected).data.curves
             self._cursor = curves.step_beside(self._cursor, 0 if self._cursor is None else by)
+            self.pointed = None
 
     # Drawing
 

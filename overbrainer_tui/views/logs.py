@@ -12,7 +12,7 @@ from overbrainer_core.text import cell_width
 from overbrainer_tui import text
 from overbrainer_tui.cells import BRIGHT, DIM, FAINT, TEXT, Line, Row, Span, Tone, blank, shown, slice_cells
 from overbrainer_tui.look import Look
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import OnLines, Piece, Place
 from overbrainer_tui.view_models.snapshots import LARGE_ROWS, LogRow, LogSource, LogsShown
 from overbrainer_tui.widgets.board import Board
 from overbrainer_tui.widgets.panel import title_row
@@ -86,3 +86,7 @@ class LogsView(Board[LogsShown]):
     def pieces(self, content: LogsShown, width: int, height: int) -> Sequence[Piece]:
         """The view's pieces at a size."""
         return logs_pieces(content, width, height, self.look)
+
+    def place_at(self, x: int, y: int) -> Place | None:
+        """The wheel scrolls wherever it is turned."""
+        return OnLines()

@@ -14,13 +14,14 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from overbrainer_tui.motion import FRAME_S, Eased, pulse_step
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import OnChart, OnRuns, Piece, Place
 from overbrainer_tui.themes.palette import StyleTable
 from overbrainer_tui.view_models.snapshots import SelectedRun, TrainingShown
 from overbrainer_tui.views.training_pieces import chart_input, training_layout, training_pieces
 from overbrainer_tui.widgets.board import Board, Clock
-from overbrainer_tui.widgets.charts import ChartInput, ChartMemory, ChartShape, chart_pieces
+from overbrainer_tui.widgets.charts import ChartInput, ChartMemory, ChartShape, chart_pieces, step_at
 from overbrainer_tui.widgets.run_head import is_live
+from overbrainer_tui.widgets.runs_table import run_in_row
 
 _SMALLEST = 1 / 800
 """Part of a bar that is less than half a cell on any terminal."""
@@ -82,6 +83,27 @@ class TrainingView(Board[TrainingShown]):
         self._chart_key, self._chart_at = key, now
         self._chart = chart_pieces(chart, shape, self.look, memory=self._memory)
         return self._chart
+
+    def place_at(self, x: int, y: int) -> Place | None:
+        """A row of the runs, or a step of the chart."""
+        found = self.piece_at(x, y)
+        if found is None or self.content is None:
+            return None
+        name, _, row = found
+        if name == "runs":
+            visible = len(self.rows_of(name)) - 1
+            return OnRuns(run_in_row(self.content.runs, row - 1, visible) if row else None)
+        if name.startswith("chart-") and self.content.selected is not None:
+            return self._on_chart(self.content, x, y)
+        return None
+
+    def _on_chart(self, content: TrainingShown, x: int, y: int) -> Place | None:
+        chart = chart_input(content.selected) if content.selected is not None else None
+        shape = training_layout(content, self.size.width, self.size.height).chart
+        column = x - shape.plot_x
+        if chart is None or y == shape.y or not 0 <= column < shape.plot_width:
+            return None
+        return OnChart(step_at(chart, shape, column))
 
     def is_waiting(self) -> bool:
         """Whether a timer will draw again."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from textual.events import Click
-from textual.message import Message
 from textual.timer import Timer
 
 from overbrainer_tui.cells import Row, Span, Tone
 from overbrainer_tui.motion import SPINNER_S, STATUS_FADE_S, spinner_frame
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import OnKey, Piece, Place
 from overbrainer_tui.view_models.snapshots import FooterShown, HeaderShown
 from overbrainer_tui.widgets.board import Board
 from overbrainer_tui.widgets.footer import footer_row
@@ -25,26 +23,14 @@ class HeaderBar(Board[HeaderShown]):
 
     DEFAULT_CSS = "HeaderBar { height: 1; dock: top; }"
 
-    class TabChosen(Message):
-        """A tab was clicked; `key` is its digit."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
-
     def pieces(self, content: HeaderShown, width: int, height: int) -> Sequence[Piece]:
         """The header in one piece."""
         return [Piece(name="header", x=0, y=0, width=width, rows=(header_row(content, width, self.look),))]
 
-    def on_click(self, event: Click) -> None:
-        """A click on a tab chooses it."""
-        if self.content is None:
-            return
-        x = event.screen_x - self.region.x
-        key = tab_at(self.content, self.size.width, x)
-        if key is not None:
-            event.stop()
-            self.post_message(self.TabChosen(key))
+    def place_at(self, x: int, y: int) -> Place | None:
+        """A tab is its digit."""
+        key = tab_at(self.content, self.size.width, x) if self.content is not None else None
+        return OnKey(key) if key is not None else None
 
 
 class FooterBar(Board[FooterShown]):

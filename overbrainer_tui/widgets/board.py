@@ -21,7 +21,7 @@ from textual.widget import Widget
 from overbrainer_tui.cells import Row, Tone
 from overbrainer_tui.look import Look
 from overbrainer_tui.motion import FRAME_S, fade_share
-from overbrainer_tui.pieces import Piece
+from overbrainer_tui.pieces import Piece, Place
 from overbrainer_tui.themes.palette import StyleTable
 from overbrainer_tui.widgets.canvas import Canvas
 
@@ -183,6 +183,18 @@ class Board(Widget, Generic[Shown], can_focus=False):
         """The rows of a piece; empty when it is not shown."""
         canvas = self.canvas(name)
         return canvas.rows if canvas is not None else ()
+
+    def piece_at(self, x: int, y: int) -> tuple[str, int, int] | None:
+        """The name of the piece at a cell of the board, and the cell within it; None between the pieces."""
+        for name, canvas in self._canvases.items():
+            place = canvas.place
+            if place.contains(x, y):
+                return name, x - place.x, y - place.y
+        return None
+
+    def place_at(self, x: int, y: int) -> Place | None:
+        """What can be pointed at in a cell of the board; nothing unless the view says so."""
+        return None
 
     @property
     def painted_regions(self) -> int:

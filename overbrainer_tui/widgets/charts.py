@@ -6,6 +6,7 @@ repaints little. Paint order: grid, now line, cursor, raw points, eval line, tra
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,6 +67,11 @@ class ChartShape:
         return max(10, self.width - self.left_gutter - 1 - RIGHT_GUTTER)
 
     @property
+    def plot_x(self) -> int:
+        """The first column of the plot."""
+        return self.x + self.left_gutter + 1
+
+    @property
     def height(self) -> int:
         """Rows of the whole chart, its title included."""
         return 1 + self.plot_rows + self.has_axis + 1 + self.lr_rows + self.grad_rows
@@ -116,9 +122,24 @@ def chart_pieces(chart: ChartInput, shape: ChartShape, look: Look, *, memory: Ch
         end = min(width, start + SLICE_CELLS)
         rows = [*loss.plot.rows(start, end), *(part_of(row, start, end) for row in (*axis, ticks))]
         rows += [row for plot in below for row in plot.rows(start, end)]
-        column = x + shape.left_gutter + 1 + start
+        column = shape.plot_x + start
         pieces.append(Piece(name=f"chart-{start}", x=column, y=y, width=end - start, rows=tuple(rows)))
     return pieces
+
+
+def step_at(chart: ChartInput, shape: ChartShape, column: int) -> int | None:
+    """The step with a point that is drawn nearest to a column of the plot; None right of the newest one."""
+    series = chart.series
+    steps = series.loss.steps or series.eval_loss.steps
+    if not steps:
+        return None
+    width = shape.plot_width
+    scale = x_scale(_steps(series), max_steps=series.max_steps, cells=width, is_fitted=chart.is_fitted)
+    if column > scale.cell(steps[-1]) + 1:
+        return None
+    after = bisect_left(steps, column, key=scale.cell)
+    beside = steps[max(0, after - 1) : after + 1]
+    return min(beside, key=lambda step: abs(scale.cell(step) - column))
 
 
 def _now(chart: ChartInput, steps: tuple[int, ...]) -> int | None:

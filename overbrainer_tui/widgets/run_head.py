@@ -171,7 +171,7 @@ def _eta(run: SelectedRun) -> tuple[Span, ...]:
 
 
 def _metric_tiles(run: SelectedRun, look: Look) -> list[Tile]:
-    epochs = f" of {run.epochs}" if run.epochs is not None and run.epoch is not None else ""
+    epochs = f" of {run.epochs:g}" if run.epochs is not None and run.epoch is not None else ""
     epoch = (Span(text.number(run.epoch, 2), TEXT), Span(epochs, DIM)) if epochs else (
         Span(text.number(run.epoch, 2), TEXT),)  # fmt: skip
     return [

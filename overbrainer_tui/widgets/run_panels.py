@@ -17,10 +17,12 @@ MAX_WRAPPED = 3
 
 
 def run_panel(run: SelectedRun, width: int, look: Look) -> tuple[Row, ...]:
-    """`Run` with its facts, long ones wrapped; empty without facts."""
-    if not run.facts:
+    """`Run` with what it was started with and its facts, long ones wrapped; empty without any."""
+    if not run.about and not run.facts:
         return ()
     rows = [title_row(width, "Run", look)]
+    for label, value in run.about:
+        rows += _labelled(label, DIM, shown(value), TEXT, width=width, look=look)
     for label, value, is_warning in run.facts:
         rows += _labelled(shown(label), DIM, shown(value), WARN if is_warning else TEXT, width=width, look=look)
     return tuple(rows)

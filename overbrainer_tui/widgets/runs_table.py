@@ -43,6 +43,12 @@ def runs_table(runs: RunsShown, width: int, visible: int, look: Look) -> tuple[R
     return tuple(rows)
 
 
+def run_in_row(runs: RunsShown, row: int, visible: int) -> str | None:
+    """The ID of the run in a row under the title, of a table with that many visible rows."""
+    index = first_visible(runs.selected, len(runs.rows), visible) + row
+    return runs.rows[index].run_id if 0 <= index < len(runs.rows) else None
+
+
 def first_visible(selected: int | None, total: int, visible: int) -> int:
     """The first row shown, so that the selected one is among the `visible` ones."""
     if selected is None or selected < visible:

@@ -67,8 +67,9 @@ def check_restored(terminal: PtyTerminal) -> None:
     """The screen was left, the cursor shown, pastes unbracketed, the modes as before."""
     terminal.wait_written(b"\x1b[?25h")
     assert terminal.output.count(b"\x1b[?1049h") == terminal.output.count(b"\x1b[?1049l")
-    for sequence in (b"\x1b[?25h", b"\x1b[?2004l"):
-        assert sequence in terminal.output[terminal.output.rfind(b"\x1b[?1049h") :]
+    last = terminal.output[terminal.output.rfind(b"\x1b[?1049h") :]
+    for sequence in (b"\x1b[?25h", b"\x1b[?2004l", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1006l"):
+        assert sequence in last
     assert terminal.modes == terminal.modes_before
 
 

@@ -19,11 +19,13 @@ from overbrainer_core.values.usage import Usage
 from overbrainer_tui.app import OverbrainerApp, OverlayBox
 from overbrainer_tui.engine import Engine
 from overbrainer_tui.look import ColorLevel, Look, Motion
-from overbrainer_tui.state import AppState
+from overbrainer_tui.messages import Pointed
+from overbrainer_tui.state import AppState, View
+from overbrainer_tui.terminal_keys import Pointer, PointerKind
 from overbrainer_tui.views.pipeline import PipelineView
 from overbrainer_tui.views.training import TrainingView
 from overbrainer_tui.widgets.too_small_screen import TooSmall
-from tests.tui.states import RUNNING_ID, app_state, metrics, run_records, write_project
+from tests.tui.states import RUNNING_ID, STOPPED_ID, app_state, metrics, run_records, write_project
 
 SMALL, LARGE = (80, 24), (120, 40)
 STILL = Look(motion=Motion.OFF)
@@ -253,3 +255,44 @@ async def test_another_theme_is_worn_at_once(tmp_path: Path) -> None:
         await drawn(pilot)
         assert pilot.app.theme == "light"
         assert app_of(pilot)._table is not before
+
+
+async def test_the_mouse_reaches_tabs_runs_and_answers(tmp_path: Path) -> None:
+    async with shown(tmp_path, LARGE) as pilot:
+        click = PointerKind.CLICK
+        await point(pilot, click, (await drawn(pilot))[0].index("4 Training"), 0)
+        assert state_of(pilot).view is View.TRAINING
+        state_of(pilot).training.take_runs(run_records())
+        app_of(pilot).changed()
+        at = next(y for y, line in enumerate(await drawn(pilot)) if STOPPED_ID in line)
+        await point(pilot, click, 10, at)
+        selected = state_of(pilot).training.selected
+        assert selected is not None
+        assert selected.id == STOPPED_ID
+        await pilot.press("x")
+        screen = await drawn(pilot)
+        at = next(y for y, line in enumerate(screen) if "y clear" in line)
+        await point(pilot, click, 3, 3)
+        assert state_of(pilot).overlay is not None
+        await point(pilot, click, screen[at].index("n keep"), at)
+        assert state_of(pilot).overlay is None
+        await point(pilot, click, 5000, 5000)
+        assert selected.id == STOPPED_ID
+
+
+async def test_a_mouse_that_moves_over_nothing_draws_nothing(tmp_path: Path) -> None:
+    async with shown(tmp_path, LARGE) as pilot:
+        await pilot.press("4")
+        await drawn(pilot)
+        draws: list[int] = []
+        app = app_of(pilot)
+        app.post_display_hook = lambda: draws.append(1)  # type: ignore[method-assign]
+        for x in range(0, 120, 3):
+            await point(pilot, PointerKind.MOVE, x, x // 4)
+        assert draws == []
+
+
+async def point(pilot: Pressing, kind: PointerKind, x: int, y: int) -> None:
+    """The mouse does something, and what follows has happened."""
+    pilot.app.post_message(Pointed(Pointer(kind, x, y)))
+    await pilot.pause()

@@ -259,7 +259,7 @@ def test_the_palette_finds_runs_and_goes_to_the_command_s_view() -> None:
     assert [action.id for action, _ in entries] == ["attach"]
     effects = press(state, "enter")
     assert shown(state) is View.TRAINING
-    assert [type(effect).__name__ for effect in effects] == ["ReadRuns", "AttachRun"]
+    assert [type(effect).__name__ for effect in effects] == ["ReadRuns", "AttachRun", "ReadRunFiles"]
 
 
 def test_a_refused_command_tells_why_in_the_list_and_when_it_is_run() -> None:

@@ -84,3 +84,11 @@ def test_fades_are_for_full_motion_in_24_bit_colour_only() -> None:
 )
 def test_the_framework_is_told_our_level(level: ColorLevel, system: str) -> None:
     assert framework_environment(Look(level=level))["TEXTUAL_COLOR_SYSTEM"] == system
+
+
+@pytest.mark.parametrize(("value", "has_mouse"), [(None, True), ("", True), ("1", True), ("0", False)])
+def test_the_mouse_is_asked_for_unless_a_variable_says_otherwise(value: str | None, has_mouse: bool) -> None:
+    environment = {} if value is None else {"OVERBRAINER_TUI_MOUSE": value}
+    chosen = choose_look(environment)
+    assert chosen.has_mouse is has_mouse
+    assert chosen.warnings == ()

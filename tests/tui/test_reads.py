@@ -12,6 +12,7 @@ from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.record import RunState, save_run
 from overbrainer_tui import reads
 from overbrainer_tui.effects import ExportLogs
+from overbrainer_tui.view_models.run_track import TrainedWith
 from overbrainer_tui.view_models.snapshots import Cost
 from tests.tui.states import run_record, run_records
 
@@ -148,3 +149,19 @@ def test_an_export_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     outcome = reads.write_export(ProjectPaths(tmp_path), ExportLogs(name="l.log", lines=("a",)))
     assert outcome.error
     assert "again" not in outcome.error
+
+
+def test_what_a_run_was_started_with_comes_from_its_own_files(tmp_path: Path) -> None:
+    paths = ProjectPaths(tmp_path)
+    directory = paths.run("r1")
+    assert reads.read_trained_with(paths, "r1") is None
+    (directory / "data").mkdir(parents=True)
+    (directory / "axolotl.yaml").write_text("base_model: Qwen/Qwen3-4B\nadapter: qlora\nnum_epochs: 2\n")
+    assert reads.read_trained_with(paths, "r1") == TrainedWith(base_model="Qwen/Qwen3-4B", adapter="qlora", epochs=2)
+    example = '{"id": "a", "messages": []}\n'
+    (directory / "data" / "train.jsonl").write_text(example * 3)
+    (directory / "data" / "eval.jsonl").write_text("")
+    (directory / "axolotl.yaml").write_text("base_model: [1]\nnum_epochs: many\n")
+    assert reads.read_trained_with(paths, "r1") == TrainedWith(train_examples=3, eval_examples=0)
+    (directory / "axolotl.yaml").write_text("a: [b\n")
+    assert reads.read_trained_with(paths, "r1") is None

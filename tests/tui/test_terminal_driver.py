@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from overbrainer_tui.terminal_driver import BACKLOG_CHARS, OutputThread
+from overbrainer_tui.terminal_driver import BACKLOG_CHARS, OutputThread, without_passed_moves
+from overbrainer_tui.terminal_keys import Found, Pointer, PointerKind, TypedKey
 
 
 class Pipe:
@@ -78,3 +79,13 @@ def test_a_failed_write_is_told_once_and_later_ones_are_dropped() -> None:
     made.output.stop()
     assert [type(error) for error in made.broken] == [BrokenPipeError]
     made.close()
+
+
+def test_of_moves_in_a_row_the_last_one_counts() -> None:
+    def move(x: int) -> Pointer:
+        return Pointer(PointerKind.MOVE, x, 0)
+
+    click = Pointer(PointerKind.CLICK, 2, 0)
+    found: list[Found] = [move(1), move(2), click, move(3), TypedKey("j"), move(4), move(5)]
+    assert without_passed_moves(list(found)) == [move(2), click, move(3), TypedKey("j"), move(5)]
+    assert without_passed_moves([]) == []

@@ -7,9 +7,9 @@ import pytest
 from overbrainer_tui.terminal_input import ESC, GIVE_UP_S, HOLD_S, LONGEST, InputFilter
 
 
-def typed(*pieces: str, apart_s: float = 0.0) -> str:
+def typed(*pieces: str, apart_s: float = 0.0, has_mouse: bool = False) -> str:
     """What is typed when pieces arrive one after the other."""
-    taken = InputFilter()
+    taken = InputFilter(has_mouse=has_mouse)
     found: list[str] = []
     now = 100.0
     for piece in pieces:
@@ -115,3 +115,44 @@ def test_an_endless_answer_is_dropped() -> None:
 def test_an_answer_that_breaks_off_at_another_one_loses_neither_the_keys_after_it() -> None:
     assert typed("\x1b[12;\x1b[Aj") == "\x1b[Aj"
     assert typed("\x1b]11;rgb\x1b[Aj") == "\x1b[Aj"
+
+
+REPORT = "\x1b[<35;10;5M"
+
+
+def test_where_the_mouse_was_asked_for_its_reports_pass_whole() -> None:
+    assert typed(f"a{REPORT}b", has_mouse=True) == f"a{REPORT}b"
+    assert typed(*REPORT, apart_s=0.01, has_mouse=True) == REPORT
+    assert typed(REPORT[0], REPORT[1:], apart_s=0.05, has_mouse=True) == REPORT
+
+
+@pytest.mark.parametrize("answer", [text for name, text in ANSWERS.items() if not name.startswith("SGR")])
+def test_with_the_mouse_every_other_report_is_still_taken_out(answer: str) -> None:
+    assert typed(f"a{answer}b", has_mouse=True) == "ab"
+
+
+@pytest.mark.parametrize("report", ["\x1b[<;;M", "\x1b[<1;2M", "\x1b[35;10;5M", "\x1b[<0;9?;1M"])
+def test_a_report_in_another_form_is_taken_out(report: str) -> None:
+    assert typed(f"a{report}b", has_mouse=True) == "ab"
+
+
+@pytest.mark.parametrize("rest", ["[<35;10;5M", "[M !!", "[?61;6;7;22c", "[>0;10;1c"])
+def test_a_report_whose_esc_came_far_too_early_types_nothing_more(rest: str) -> None:
+    assert typed(ESC, rest, "q", apart_s=0.2) == f"{ESC}q"
+    assert typed(ESC, "x", rest, apart_s=1.5) == f"{ESC}x{rest}"
+
+
+def decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+@pytest.mark.parametrize("where", [b"\xe9\x2d", b"\x82\xff", b"\xc3\x82", b"\xff\xff"])
+def test_an_old_mouse_report_far_to_the_right_takes_no_key_with_it(where: bytes) -> None:
+    """Bytes above 127 are no text, or two of them look like one character."""
+    data = decoded(b"\x1b[M " + where + b"\x1b[M#" + where + b"jk")
+    assert typed(data) == "jk"
+    assert typed(*data) == "jk"
+
+
+def test_what_is_no_text_becomes_a_mark_and_never_an_error() -> None:
+    assert typed(decoded(b"a\x82b")) == "a\ufffdb"

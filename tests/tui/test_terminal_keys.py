@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from overbrainer_tui.terminal_keys import KeyReader, Pasted, TypedKey
+from overbrainer_tui.terminal_keys import KeyReader, Pasted, Pointer, PointerKind, TypedKey
 
 
 def read(*pieces: str) -> list[str]:
     reader = KeyReader()
     found = [item for piece in pieces for item in reader.read(piece)]
-    return [f"paste {item.text}" if isinstance(item, Pasted) else item.name for item in found]
+    return [_word(item) for item in found]
+
+
+def _word(item: TypedKey | Pasted | Pointer) -> str:
+    match item:
+        case Pasted(text):
+            return f"paste {text}"
+        case Pointer(kind, x, y):
+            return f"{kind} {x},{y}"
+        case TypedKey(name):
+            return name
 
 
 @pytest.mark.parametrize(
@@ -43,3 +53,29 @@ def test_a_character_is_told_with_its_key() -> None:
 def test_a_paste_is_one_whole_however_it_arrives() -> None:
     assert read("a\x1b[200~one\r\n\x1b[A two\x1b[201~b") == ["a", "paste one\r\n\x1b[A two", "b"]
     assert read("\x1b[200~on", "e\x1b[20", "1~x") == ["paste one", "x"]
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        ("\x1b[<0;1;1M", ["click 0,0"]),
+        ("\x1b[<0;1;1m", []),
+        ("\x1b[<35;230;51M", ["move 229,50"]),
+        ("\x1b[<32;2;3M", ["move 1,2"]),
+        ("\x1b[<64;2;3M", ["wheel_up 1,2"]),
+        ("\x1b[<65;2;3M", ["wheel_down 1,2"]),
+        ("\x1b[<4;2;3M", []),
+        ("\x1b[<39;2;3M", []),
+        ("\x1b[<16;2;3M", []),
+        ("\x1b[<2;2;3M\x1b[<1;2;3M\x1b[<66;2;3M\x1b[<128;2;3M", []),
+        ("\x1b[<0;0;3M", []),
+        (f"\x1b[<0;{'9' * 60};3M", [f"click {(1 << 20) - 1},2"]),
+        ("j\x1b[<0;9;1Mk", ["j", "click 8,0", "k"]),
+    ],
+)
+def test_a_mouse_report_is_read_as_what_the_mouse_did(report: str, words: list[str]) -> None:
+    assert read(report) == words
+
+
+def test_a_pointer_counts_cells_from_nothing() -> None:
+    assert list(KeyReader().read("\x1b[<65;80;24M")) == [Pointer(PointerKind.WHEEL_DOWN, 79, 23)]

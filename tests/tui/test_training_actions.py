@@ -17,7 +17,9 @@ from overbrainer_tui.effects import (
     PlanTraining,
     Purpose,
     ReadMetrics,
+    ReadRunFiles,
     ReadRuns,
+    RunFilesRead,
     RunReported,
     RunsRead,
     RunTaskEnded,
@@ -27,7 +29,7 @@ from overbrainer_tui.effects import (
 )
 from overbrainer_tui.state import AppState
 from overbrainer_tui.view_models.overlay import Confirm
-from overbrainer_tui.view_models.run_track import TrackData
+from overbrainer_tui.view_models.run_track import TrackData, TrainedWith
 from overbrainer_tui.view_models.snapshots import Level, SelectedRun
 from tests.tui.states import (
     FAILED_ID,
@@ -372,9 +374,8 @@ def test_all_runs_hidden_says_where_they_are() -> None:
 
 def test_the_metrics_of_a_run_nothing_follows_are_read_once() -> None:
     state = in_training()
-    effects = press(state, "j")
-    assert effects == [ReadMetrics(run_id=STOPPED_ID, generation=0)]
-    assert press(state, "j", "k") == [ReadMetrics(run_id=SUCCEEDED_ID, generation=0)]
+    assert ReadMetrics(run_id=STOPPED_ID, generation=0) in press(state, "j")
+    assert [type(effect) for effect in press(state, "j", "k")] == [ReadMetrics, ReadRunFiles]
     data = TrackData(STOPPED_ID)
     data.apply(TrainMetric(time=1.0, step=5, loss=1.0))
     outcomes.take(state, MetricsRead(run_id=STOPPED_ID, generation=0, data=data))
@@ -447,3 +448,22 @@ def test_runs_that_were_never_listed_show_the_error_and_the_key() -> None:
     assert error is not None
     assert error.title == "cannot list the runs: permission denied"
     assert error.keys[0].key == "R"
+
+
+def test_the_files_of_the_selected_run_are_read_until_they_are_there() -> None:
+    state = in_training()
+    press(state, "j")
+    assert press(state, "j") == [
+        ReadMetrics(run_id=SUCCEEDED_ID, generation=0),
+        ReadRunFiles(run_id=SUCCEEDED_ID),
+    ]
+    outcomes.take(state, RunFilesRead(run_id=SUCCEEDED_ID, trained_with=None))
+    assert outcomes.read_selected(state) == []  # it has ended: they will not come any more
+    press(state, "home")
+    outcomes.take(state, RunFilesRead(run_id=RUNNING_ID, trained_with=None))
+    assert ReadRunFiles(run_id=RUNNING_ID) in outcomes.read_selected(state)
+    assert ReadRunFiles(run_id=RUNNING_ID) not in outcomes.read_selected(state)
+    trained_with = TrainedWith(base_model="Qwen/Qwen3-0.6B", adapter="qlora", epochs=3, train_examples=9)
+    outcomes.take(state, RunFilesRead(run_id=RUNNING_ID, trained_with=trained_with))
+    assert ReadRunFiles(run_id=RUNNING_ID) not in outcomes.read_selected(state)
+    assert selected(state).about == (("model", "Qwen/Qwen3-0.6B, qlora, 3 epochs"), ("data", "9 train, no eval"))

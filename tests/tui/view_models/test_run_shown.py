@@ -7,7 +7,7 @@ from overbrainer_core.values.job import JobPhase, JobState
 from overbrainer_core.values.metric import MarkKind, PhaseMark, TrainMetric
 from overbrainer_tui.view_models.run_shown import RunFacts, selected_run
 from overbrainer_tui.view_models.run_tasks import RunTask, RunTaskKind
-from overbrainer_tui.view_models.run_track import RunTrack
+from overbrainer_tui.view_models.run_track import RunTrack, TrainedWith
 from overbrainer_tui.view_models.snapshots import SelectedRun
 from tests.tui.states import RUNNING_ID, STOPPED_ID, metrics, run_record, run_records
 
@@ -117,3 +117,14 @@ def test_without_a_curve_it_says_why() -> None:
     assert shown(track_of()).no_chart == "no metrics yet"
     assert shown(track_of(), task=None).no_chart == "not followed: press a to attach"
     assert shown(track_of(*metrics(10))).no_chart == ""
+
+
+def test_what_a_run_was_started_with_is_its_own() -> None:
+    track = RunTrack(RUNNING_ID)
+    track.trained_with = TrainedWith(base_model="tiny-0.5m", epochs=1, train_examples=626, eval_examples=80)
+    shown = selected_run(RunFacts(record=run_record(), track=track, epochs=7), cursor=None, is_fitted=False)
+    assert shown.about == (("model", "tiny-0.5m, full, 1 epoch"), ("data", "626 train, 80 eval"))
+    assert shown.epochs == 1
+    track.trained_with = TrainedWith()
+    shown = selected_run(RunFacts(record=run_record(), track=track, epochs=7), cursor=None, is_fitted=False)
+    assert (shown.about, shown.epochs) == ((), None)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from textual.app import App
 
 from overbrainer_core.values.metric import TrainMetric
 from overbrainer_tui.cells import row_text
 from overbrainer_tui.look import Look, Motion
+from overbrainer_tui.pieces import OnChart, OnRuns
 from overbrainer_tui.themes.palette import StyleTable
 from overbrainer_tui.view_models.snapshots import TrainingShown
 from overbrainer_tui.views.training import TrainingView
@@ -126,3 +128,57 @@ async def test_nothing_pulses_with_less_motion(drawing_app: MakeApp) -> None:
         for frame in range(31):
             view.pulse(frame)
         assert view.painted_regions == before
+
+
+@pytest.mark.parametrize("size", [(80, 22), (120, 38), (200, 53)])
+async def test_each_run_that_is_seen_can_be_pointed_at(look: Look, drawing_app: MakeApp, size: tuple[int, int]) -> None:
+    view = TrainingView(StyleTable(look))
+    async with drawing_app(view).run_test(size=size) as pilot:
+        assert view.place_at(5, 3) is None
+        content = replace(records.training(), runs=records.runs(selected=4))
+        view.show(content)
+        await pilot.pause()
+        rows = [row_text(row) for row in view.rows_of("runs")]
+        top = 1 if size[1] > 26 else 0
+        assert view.place_at(5, top) == OnRuns()
+        for at, row in enumerate(rows[1:], top + 1):
+            place = view.place_at(40, at)
+            assert isinstance(place, OnRuns)
+            assert place.run_id is not None
+            assert place.run_id in row
+        assert len(rows) > 2
+
+
+@pytest.mark.parametrize("size", [(80, 22), (120, 38), (200, 53)])
+async def test_a_column_of_the_chart_is_the_step_drawn_there(
+    look: Look, drawing_app: MakeApp, size: tuple[int, int]
+) -> None:
+    view = TrainingView(StyleTable(look))
+    async with drawing_app(view).run_test(size=size) as pilot:
+        view.show(records.training(cursor=610))
+        await pilot.pause()
+        titles = [canvas for name in ("chart-title", "chart-0") if (canvas := view.canvas(name)) is not None]
+        y = titles[0].place.y + 3
+        marks = [
+            x for x in range(size[0])
+            if (found := view.piece_at(x, y)) is not None and found[0].startswith("chart-")
+            and row_text(view.rows_of(found[0])[found[2]])[found[1]] == "│"
+        ]  # fmt: skip
+        assert len(marks) == 1
+        place = view.place_at(marks[0], y)
+        assert isinstance(place, OnChart)
+        assert place.step is not None
+        assert abs(place.step - 610) <= 2600 / 40
+        assert view.place_at(marks[0], titles[0].place.y) is None
+        assert view.place_at(titles[0].place.x, y) is None
+        assert view.place_at(titles[1].place.x + 60, y) in (OnChart(), None)
+
+
+async def test_without_a_chart_nothing_stands_there(look: Look, drawing_app: MakeApp) -> None:
+    view = TrainingView(StyleTable(look))
+    async with drawing_app(view).run_test(size=(120, 38)) as pilot:
+        shown = records.training()
+        assert shown.selected is not None
+        view.show(replace(shown, selected=replace(shown.selected, series=None, no_chart="no metrics yet")))
+        await pilot.pause()
+        assert all(not isinstance(view.place_at(x, y), OnChart) for x in range(0, 120, 7) for y in range(38))

@@ -15,7 +15,7 @@ from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import text_of
 from overbrainer_tui.view_models.series import RunCurves
 from overbrainer_tui.view_models.snapshots import Points, RunSeries
-from overbrainer_tui.widgets.charts import RIGHT_GUTTER, ChartInput, ChartShape, chart_pieces
+from overbrainer_tui.widgets.charts import RIGHT_GUTTER, ChartInput, ChartShape, chart_pieces, step_at
 from tests.tui import records
 
 SHAPE = ChartShape(x=0, y=0, width=65, plot_rows=16)
@@ -171,3 +171,24 @@ def test_the_right_gutter_holds_the_widest_value(look: Look) -> None:
     piece = next(p for p in chart_pieces(_chart(), SHAPE, look) if p.name == "chart-right")
     assert piece.width == RIGHT_GUTTER
     assert any(row_text(row).strip() == "2.00e-4" for row in piece.rows)
+
+
+def test_the_step_at_a_column_is_the_nearest_that_has_a_point() -> None:
+    chart = _chart(940)
+    steps = chart.series.loss.steps
+    found = [step_at(chart, SHAPE, column) for column in range(SHAPE.plot_width)]
+    known = [step for step in found if step is not None]
+    assert known == sorted(known)
+    assert set(known) <= set(steps)
+    assert (found[0], known[-1]) == (steps[0], steps[-1])
+    assert found[-1] is None
+    assert len(known) == round(940 / 2600 * SHAPE.plot_width) + 1
+
+
+def test_where_there_are_evaluations_only_they_are_found() -> None:
+    series = RunSeries(run_id="r", revision=1, eval_loss=Points(steps=(100, 200), values=(1.0, 0.9)), max_steps=200,
+                       last_step=200)  # fmt: skip
+    chart = ChartInput(series=series, is_running=False)
+    assert [step_at(chart, SHAPE, column) for column in (0, 20, SHAPE.plot_width - 1)] == [100, 100, 200]
+    empty = ChartInput(series=RunSeries(run_id="r", revision=2), is_running=False)
+    assert step_at(empty, SHAPE, 3) is None

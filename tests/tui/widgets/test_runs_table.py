@@ -9,7 +9,7 @@ import pytest
 from overbrainer_tui.cells import Span, Tone, row_text, width_of
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import RunRow, RunsShown
-from overbrainer_tui.widgets.runs_table import first_visible, run_id_spans, runs_table, short_run_id
+from overbrainer_tui.widgets.runs_table import first_visible, run_id_spans, run_in_row, runs_table, short_run_id
 from tests.tui import records
 
 
@@ -71,3 +71,17 @@ def test_rows_keep_their_width_whatever_they_hold(width: int, run_id: str, look:
             assert width_of(drawn) == width
             assert "\x1b" not in row_text(drawn)
     assert row_text(runs_table(shown, width, 5, look)[1]).endswith(" abandoning ")
+
+
+@pytest.mark.parametrize(
+    ("selected", "row", "run_id"),
+    [
+        (0, 0, "roman_roads_20261102-081500"),
+        (0, 2, "roman_roads_20261028-070001"),
+        (4, 0, "roman_roads_20261028-070001"),
+        (4, 2, "roman_roads_20261025-101010"),
+        (4, 3, None),
+    ],
+)
+def test_a_row_is_the_run_that_is_drawn_in_it(selected: int, row: int, run_id: str | None) -> None:
+    assert run_in_row(records.runs(selected=selected), row, 3) == run_id
