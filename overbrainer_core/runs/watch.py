@@ -7,6 +7,7 @@ fails is forgiven a few times in a row; giving up leaves the job and the record 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 from dataclasses import dataclass, replace
@@ -32,6 +33,9 @@ from overbrainer_core.values.metric import TrainMetric
 
 BATCH_LINES = 512
 """Lines published before other tasks get a turn: less than a subscriber keeps."""
+
+LOOK_READS = 64
+"""Reads of one look: a job that writes faster than it can be read must not keep its state from being seen."""
 
 MALFORMED_TOLD = 20
 """Malformed lines that are told one by one; the others are counted."""
@@ -63,18 +67,19 @@ class _Lines:
         self._reader = tail(context.executor, path)
         self.summary = MetricsSummary()
 
-    async def read_new(self) -> bool:
-        """Publish what is there; whether the file had anything new."""
-        moved = False
-        while True:
+    async def read_new(self, *, most: int | None = None) -> int:
+        """Publish what is there, or what that many reads bring; how many reads brought something."""
+        for count in itertools.count():
+            if count == most:
+                break
             before = self._reader.offset
             lines = await self._reader.read_lines()
             for start in range(0, len(lines), BATCH_LINES):
                 self._publish(lines[start : start + BATCH_LINES])
                 await asyncio.sleep(0)
             if self._reader.offset == before:
-                return moved
-            moved = True
+                break
+        return count
 
     def _publish(self, lines: list[str]) -> None:
         publish, apply, run_id = self._bus.publish, self.summary.apply, self._run_id
@@ -159,7 +164,7 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
     while True:
         seen = _files_stamp(context, job)
         try:
-            moved = await lines.read_new()
+            reads = await lines.read_new(most=LOOK_READS)
             state = await context.executor.status(job)
         except OverbrainerError as error:
             await budget.spend(error)
@@ -170,7 +175,9 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
             context.bus.publish(JobStatus(run_id=record.id, state=state))
         if state.has_ended:
             break
-        wait_s = timing.poll_first_s if moved else wait_s
+        if reads == LOOK_READS:
+            continue
+        wait_s = timing.poll_first_s if reads else wait_s
         await _pause(context, job, wait_s, seen=seen)
         wait_s = timing.next_poll_s(wait_s)
     while True:

@@ -20,6 +20,7 @@ _WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _BASE64_LINE = re.compile(r"(?m)^[A-Za-z0-9+/]{40,}+={0,2}(?=\r?$)")
 _BASE64_RUN = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{200,}+={0,2}")
+_DIGIT, _LETTER = re.compile(r"[0-9]"), re.compile(r"[A-Za-z]")
 _TOKEN = re.compile(r"\b(rpa_|rps_|hf_)[A-Za-z0-9]{8,}")
 _DASHED_TOKEN = re.compile(r"\b(sk-|hvs\.|hvb\.|ghp_|gho_|github_pat_|xox[bap]-|nvapi-|gsk_)[A-Za-z0-9_-]{8,}")
 _AUTHORIZATION = re.compile(
@@ -30,6 +31,11 @@ _URL_PASSWORD = re.compile(r"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]*+://[^\s/:@]*
 _VALUE = re.compile(r"\"[^\"\n]*+(?:\"|$)|'[^'\n]*+(?:'|$)|[^\s\"',;&]+", re.MULTILINE)
 _EQUALS_NAME = re.compile(r"(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]++)=")
 _COLON_NAME = re.compile(r"(?i)(key|token|secret|password)[\"']?:[ \t]*+")
+_LITERALS = (
+    *("key", "token", "secret", "password", "authorization", "bearer", "@"),  # a name in a PEM block is a key's
+    *("rpa_", "rps_", "hf_", "sk-", "hvs.", "hvb.", "ghp_", "gho_", "github_pat_", "xox", "nvapi-", "gsk_"),
+)
+"""One of them, in lower case, stands in everything that a pattern above matches, but for long runs of base64."""
 
 
 def redact(text: str) -> str:
@@ -38,8 +44,10 @@ def redact(text: str) -> str:
     >>> redact("HF_TOKEN=abc epoch=1")
     'HF_TOKEN=*** epoch=1'
     """
-    text = _PEM.sub(MASK, text)
     text = _BASE64_LINE.sub(_mask_if_mixed, text)
+    if not _may_name(text):
+        return _BASE64_RUN.sub(_mask_if_mixed, text)
+    text = _PEM.sub(MASK, text)
     text = _TOKEN.sub(rf"\1{MASK}", text)
     text = _DASHED_TOKEN.sub(rf"\1{MASK}", text)
     text = _AUTHORIZATION.sub(rf"\1{MASK}", text)
@@ -50,10 +58,21 @@ def redact(text: str) -> str:
     return _BASE64_RUN.sub(_mask_if_mixed, text)
 
 
+def _may_name(text: str) -> bool:
+    """Whether a pattern with a literal part can match: without one of the parts none does, which is far faster to tell.
+
+    Letters outside ASCII may count as equal to one inside, so a text that has some always may.
+    """
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return any(part in lower for part in _LITERALS)
+
+
 def _mask_if_mixed(match: re.Match[str]) -> str:
     """Base64 holds letters and digits; a ruler or a word does not."""
     run = match.group()
-    return MASK if any(char.isdigit() for char in run) and any(char.isalpha() for char in run) else run
+    return MASK if _DIGIT.search(run) and _LETTER.search(run) else run
 
 
 def _mask_values(text: str, names: re.Pattern[str]) -> str:

@@ -425,3 +425,27 @@ async def test_polls_grow_while_nothing_comes_and_restart_with_a_line(
     assert polls[4] == top
     assert polls[5] == first
     assert max(polls) == top
+
+
+async def test_a_job_that_writes_faster_than_it_is_read_shows_its_state_and_can_end(
+    context: RunContext, record: RunRecord, target: Any, recorder: Any
+) -> None:
+    finished(target, log(1))
+    line = log(2)
+    real, spared = target.read_from, 0
+
+    async def flooded(path: str, offset: int, limit: int) -> bytes:
+        nonlocal spared
+        if not path.endswith("/metrics.jsonl") or spared > 200:
+            return bytes(await real(path, offset, limit))
+        spared += 1
+        await asyncio.sleep(0)
+        target.files[f"{REMOTE}/metrics.jsonl"] += line
+        return bytes(await real(path, offset, limit))
+
+    target.read_from = flooded
+    target.states = [RUNNING, RUNNING, DONE]
+    await watch_run(context, record)
+    first_state = kinds(recorder).index("JobStatus")
+    assert kinds(recorder)[first_state:].count("Metric") > 100
+    assert kinds(recorder).count("Metric") == 202
