@@ -8,7 +8,6 @@ new IDs. Texts stay, and answers are kept.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from overbrainer_core.dataset.changes import (
@@ -21,7 +20,8 @@ from overbrainer_core.dataset.changes import (
     matching,
 )
 from overbrainer_core.dataset.ids import question_id, subtopic_id
-from overbrainer_core.dataset.records import Question, Rejected, RejectedQuestion, Subtopic
+from overbrainer_core.dataset.records import Question, Record, RejectedQuestion, Subtopic
+from overbrainer_core.dataset.store import each_numbered
 from overbrainer_core.dataset.wire import EXAMPLES, QUESTIONS, REJECTED, SUBTOPICS
 from overbrainer_core.text import replace_surrogates
 
@@ -72,22 +72,25 @@ def _move_along(changes: Changes, old: Subtopic, new: Subtopic) -> EditOutcome:
     own = matching(paths.questions, QUESTIONS, lambda question: question.subtopic_id == old.id)
     moved = {number: _moved(question, old, new) for number, question in own.items()}
     new_ids = {own[number].id: question.id for number, question in moved.items()}
-    answers = matching(paths.answers, EXAMPLES, lambda example: example.id in new_ids)
-    rejected: dict[int, Rejected] = {}
+    targets = Counter(question.id for question in moved.values())
+    found = matching(paths.answers, EXAMPLES, lambda example: example.id in new_ids or example.id in targets)
+    answers = {number: example for number, example in found.items() if example.id in new_ids}
+    rejected = 0
     if new.id != old.id:
-        _refuse_collisions(changes, moved, answers)
-        rejected = matching(paths.rejected, REJECTED, lambda record: _is_question_of(record, old))
+        taken = {example.id for example in found.values() if example.id not in new_ids}
+        taken |= {target for target, count in targets.items() if count > 1}
+        taken |= ids_among(paths.questions, QUESTIONS, targets, besides=moved)
+        if taken:
+            raise EditRefusedError(f"{counted(len(taken), 'question')} would get the ID of another question or answer")
+        rejected = _move_rejected(changes, old, new)
     changes.questions.update(moved)
     for number, example in answers.items():
         changes.answers[number] = replace(example, id=new_ids[example.id], subtopic=new.name)
-    for number, record in rejected.items():
-        if isinstance(record, RejectedQuestion):
-            changes.rejected[number] = replace(record, id=question_id(new.id, record.text), subtopic_id=new.id)
     moved_along = [counted(len(own), "question"), counted(len(answers), "answer")]
     if rejected:
-        moved_along.append(counted(len(rejected), "rejected question"))
+        moved_along.append(counted(rejected, "rejected question"))
     line = f"subtopic renamed; {', '.join(moved_along)} moved along"
-    return EditOutcome(line=line, id=new.id, questions=len(own), answers=len(answers), rejected=len(rejected))
+    return EditOutcome(line=line, id=new.id, questions=len(own), answers=len(answers), rejected=rejected)
 
 
 def _moved(question: Question, old: Subtopic, new: Subtopic) -> Question:
@@ -95,16 +98,12 @@ def _moved(question: Question, old: Subtopic, new: Subtopic) -> Question:
     return replace(question, id=moved_id, subtopic_id=new.id, subtopic=new.name)
 
 
-def _is_question_of(record: Rejected, subtopic: Subtopic) -> bool:
-    return isinstance(record, RejectedQuestion) and record.subtopic_id == subtopic.id
-
-
-def _refuse_collisions(changes: Changes, moved: Mapping[int, Question], answers: Container[int]) -> None:
-    """Refuse a rename after which two questions, or two answers, would share an ID."""
-    ids = Counter(question.id for question in moved.values())
-    paths = changes.paths
-    taken = {found for found, count in ids.items() if count > 1}
-    taken |= ids_among(paths.questions, QUESTIONS, ids, besides=moved)
-    taken |= ids_among(paths.answers, EXAMPLES, ids, besides=answers)
-    if taken:
-        raise EditRefusedError(f"{counted(len(taken), 'question')} would get the ID of another question or answer")
+def _move_rejected(changes: Changes, old: Subtopic, new: Subtopic) -> int:
+    """The subtopic's rejected questions; how many."""
+    moved: dict[int, Record | None] = {
+        number: replace(record, id=question_id(new.id, record.text), subtopic_id=new.id)
+        for number, record in each_numbered(changes.paths.rejected, REJECTED)
+        if isinstance(record, RejectedQuestion) and record.subtopic_id == old.id
+    }
+    changes.rejected.update(moved)
+    return len(moved)
