@@ -50,6 +50,10 @@ class ItemFailed(BusMessage):
     is_folded = True
 
 
+class LimitChanged(BusMessage):
+    """A provider takes fewer requests, or more again."""
+
+
 class StageFinished(BusMessage):
     """A stage reached its end."""
 
@@ -89,6 +93,7 @@ MESSAGE_OF: Mapping[type, type[BusMessage]] = {
     events.StageModel: StageModel,
     events.ItemDone: ItemDone,
     events.ItemFailed: ItemFailed,
+    events.LimitChanged: LimitChanged,
     events.StageFinished: StageFinished,
     events.RunCreated: RunCreated,
     events.RunWatched: RunWatched,

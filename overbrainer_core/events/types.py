@@ -2,9 +2,9 @@
 
 Past facts, published on an `EventBus` in the order they happened. Order in a stage: `StageStarted`,
 `StageModel` (never for split), skipped items (`ItemDone` without usage), then for each item any number of
-retryable `ItemFailed` and exactly one `ItemDone` with usage or final `ItemFailed`; `StageFinished` only when
-the stage reached its end. An item's line is on disk before its `ItemDone`. Of a run: `RunCreated`,
-`RunWatched` before any `Metric`, `Mark`, `JobStatus` or `System` of it.
+retryable `ItemFailed` and exactly one `ItemDone` with usage or final `ItemFailed`; `LimitChanged` at any time
+between; `StageFinished` only when the stage reached its end. An item's line is on disk before its `ItemDone`.
+Of a run: `RunCreated`, `RunWatched` before any `Metric`, `Mark`, `JobStatus` or `System` of it.
 """
 
 from __future__ import annotations
@@ -53,6 +53,18 @@ class ItemFailed:
     id: str
     error: str
     retryable: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitChanged:
+    """What the stage's model is asked at most was lowered or raised, as its provider refused or took requests.
+
+    None where no limit is in force but `pipeline.concurrency`.
+    """
+
+    stage: Stage
+    at_once: int | None = None
+    per_minute: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +123,7 @@ class System:
     sample: MachineSample
 
 
-StageEvent = StageStarted | StageModel | ItemDone | ItemFailed | StageFinished
+StageEvent = StageStarted | StageModel | ItemDone | ItemFailed | LimitChanged | StageFinished
 RunEvent = RunCreated | RunWatched | Metric | Mark | JobStatus | System
 Event = StageEvent | RunEvent
 
@@ -120,6 +132,7 @@ EVENT_TYPES: tuple[type, ...] = (
     StageModel,
     ItemDone,
     ItemFailed,
+    LimitChanged,
     StageFinished,
     RunCreated,
     RunWatched,

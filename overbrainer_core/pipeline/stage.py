@@ -9,10 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from overbrainer_core.aio.rate_limits import Limits
 from overbrainer_core.config.settings import Role
 from overbrainer_core.errors import describe
 from overbrainer_core.events.bus import EventBus
-from overbrainer_core.events.types import ItemDone, ItemFailed, StageFinished, StageModel, StageStarted
+from overbrainer_core.events.types import (
+    ItemDone,
+    ItemFailed,
+    LimitChanged,
+    StageFinished,
+    StageModel,
+    StageStarted,
+)
 from overbrainer_core.llm.client import LlmClient
 from overbrainer_core.llm.types import Completion, CompletionRequest
 from overbrainer_core.pipeline.cost_cap import CostCap
@@ -34,12 +42,27 @@ class StageProgress:
         self._input_tokens = 0
         self._output_tokens = 0
         self._cost: float | None = None
+        self._is_started = False
+        self._limits = Limits()
 
     def start(self, total: int, model: str | None = None) -> None:
         """The stage begins with so many selected items."""
         self._bus.publish(StageStarted(stage=self.stage, total=total))
         if model is not None:
             self._bus.publish(StageModel(stage=self.stage, model=model))
+        self._is_started = True
+        if self._limits != Limits():
+            self._tell_limits()
+
+    def limit(self, limits: Limits) -> None:
+        """The model's provider was found to take so much; what is known before the start is told after it."""
+        self._limits = limits
+        if self._is_started:
+            self._tell_limits()
+
+    def _tell_limits(self) -> None:
+        limits = self._limits
+        self._bus.publish(LimitChanged(stage=self.stage, at_once=limits.at_once, per_minute=limits.per_minute))
 
     def use(self, usage: Usage) -> None:
         """A request was completed, whatever becomes of its item."""

@@ -15,6 +15,7 @@ from overbrainer_core.events.types import (
     Event,
     ItemDone,
     ItemFailed,
+    LimitChanged,
     StageFinished,
     StageStarted,
 )
@@ -60,6 +61,7 @@ class _Row:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     has_unpriced: bool = False
+    at_once: int | None = None
 
     def settle(self, item: str) -> None:
         """An item is done or failed for good."""
@@ -145,6 +147,8 @@ class PipelineModel:
                     row.spend(event.usage, event.cost)
             case ItemFailed():
                 self._fail(event)
+            case LimitChanged():
+                self._row(event.stage).at_once = event.at_once
             case StageFinished():
                 self._finish_stage(event)
             case _:
@@ -233,7 +237,7 @@ class PipelineModel:
         row = self._rows[stage]
         if row.progress is not Progress.RUNNING or not self.is_running or stage is Stage.SPLIT:
             return 0
-        limit = 1 if stage is Stage.SUBTOPICS else self._concurrency
+        limit = 1 if stage is Stage.SUBTOPICS else min(self._concurrency, row.at_once or self._concurrency)
         return limit if row.total is None else min(limit, row.total - row.finished)
 
     @property

@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+from overbrainer_core.aio.rate_limits import Limits
 from overbrainer_core.events.bus import EventBus
-from overbrainer_core.events.types import Event, ItemDone, ItemFailed, StageFinished, StageModel, StageStarted
+from overbrainer_core.events.types import (
+    Event,
+    ItemDone,
+    ItemFailed,
+    LimitChanged,
+    StageFinished,
+    StageModel,
+    StageStarted,
+)
 from overbrainer_core.llm.errors import InvalidResponseError
 from overbrainer_core.pipeline.stage import StageProgress
 from overbrainer_core.values.stage import Stage, StageStats
@@ -65,3 +74,17 @@ def test_a_cost_is_unknown_until_a_priced_request_was_made() -> None:
     assert cost_after(price) is None
     assert cost_after(price, Usage()) == 0.0
     assert cost_after(None, USAGE) is None
+
+
+def test_a_limit_that_is_known_before_the_start_is_told_after_it() -> None:
+    kept = Kept()
+    progress = StageProgress(Stage.ANSWERS, EventBus([kept]))
+    progress.limit(Limits(at_once=3))
+    progress.start(5, "m")
+    progress.limit(Limits())
+    assert kept.events == [
+        StageStarted(stage=Stage.ANSWERS, total=5),
+        StageModel(stage=Stage.ANSWERS, model="m"),
+        LimitChanged(stage=Stage.ANSWERS, at_once=3),
+        LimitChanged(stage=Stage.ANSWERS),
+    ]

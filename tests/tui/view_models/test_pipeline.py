@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from overbrainer_core.events.types import Event, ItemDone, ItemFailed, StageFinished, StageStarted
+from overbrainer_core.events.types import Event, ItemDone, ItemFailed, LimitChanged, StageFinished, StageStarted
 from overbrainer_core.values.stage import SplitReport, Stage, StageStats
 from overbrainer_core.values.usage import Usage
 from overbrainer_tui.view_models.pipeline import RUN, PipelineModel, short_id
@@ -236,3 +236,12 @@ def test_a_chain_s_later_stages_are_pending_until_it_ends() -> None:
     assert row(model, SPLIT).progress is Progress.PENDING
     model.end(1, "interrupted")
     assert row(model, SPLIT).progress is Progress.ABSENT
+
+
+def test_what_the_provider_takes_bounds_what_is_in_flight() -> None:
+    model = running(started(), concurrency=8)
+    assert model.in_flight(ANSWERS) == 8
+    model.apply(1, LimitChanged(stage=ANSWERS, at_once=3))
+    assert model.in_flight(ANSWERS) == 3
+    model.apply(1, LimitChanged(stage=ANSWERS, per_minute=60.0))
+    assert model.in_flight(ANSWERS) == 8
