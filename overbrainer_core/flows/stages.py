@@ -8,12 +8,12 @@ requests in flight and keeps everything saved.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from overbrainer_core.aio.interrupt import Interrupt
+from overbrainer_core.aio.rate_gate import RateGate
 from overbrainer_core.clock import rfc3339
-from overbrainer_core.config.hints import known_hint, name_text
 from overbrainer_core.config.settings import Role
 from overbrainer_core.dataset.store import read_subtopics
 from overbrainer_core.errors import (
@@ -27,6 +27,7 @@ from overbrainer_core.errors import (
     describe,
 )
 from overbrainer_core.events.bus import EventBus
+from overbrainer_core.flows.estimate import Estimator, role_of
 from overbrainer_core.flows.report import Report
 from overbrainer_core.flows.role_clients import RoleClients
 from overbrainer_core.flows.session import Session
@@ -34,8 +35,9 @@ from overbrainer_core.history import EntryStatus, append_entry, stage_entry
 from overbrainer_core.llm.client import Connect
 from overbrainer_core.llm.errors import LlmError
 from overbrainer_core.pipeline.answers import run_answers
-from overbrainer_core.pipeline.context import StageContext
+from overbrainer_core.pipeline.context import StageContext, UnknownTopicError
 from overbrainer_core.pipeline.cost_cap import CostCap
+from overbrainer_core.pipeline.estimate import StageEstimate, estimate_line, receipt_line, total_line
 from overbrainer_core.pipeline.prompts import Prompts, load_prompts
 from overbrainer_core.pipeline.questions import run_questions
 from overbrainer_core.pipeline.split import run_split
@@ -55,20 +57,17 @@ _ASKING: dict[Stage, Callable[[StageContext], Awaitable[StageStats]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageOutcome:
-    """A stage that reached its end; `summary` is its line of standard output, `split` only that of a split."""
+    """A stage that reached its end; `summary` is its line of standard output, `split` only that of a split.
+
+    `estimate` is what was expected of it before it began, None when that could not be told.
+    """
 
     stage: Stage
     stats: StageStats
     summary: str
     seconds: float
     split: SplitReport | None = None
-
-
-class UnknownTopicError(ConfigError):
-    """No topic of that name is configured; tells the near miss and the known ones."""
-
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"unknown topic `{name_text(name)}`{known_hint(name, known)}")
+    estimate: StageEstimate | None = None
 
 
 class StageStoppedError(ProviderError):
@@ -95,18 +94,6 @@ def split_summary(report: SplitReport) -> str:
         f"split: {report.train} train, {report.eval} eval, {report.excluded_total} excluded"
         f"{f' ({reasons})' if reasons else ''}, {report.orphaned} orphaned"
     )
-
-
-def role_of(session: Session, stage: Stage) -> Role | None:
-    """The role that a stage asks; None for split."""
-    roles = session.settings.roles
-    match stage:
-        case Stage.SUBTOPICS | Stage.QUESTIONS:
-            return roles.generator
-        case Stage.ANSWERS:
-            return roles.parent
-        case Stage.SPLIT:
-            return None
 
 
 class StageCommand:
@@ -138,6 +125,21 @@ class StageCommand:
     async def close(self) -> None:
         """Close every connection."""
         await self._clients.close()
+
+    async def tell_estimate(self) -> None:
+        """Tell what the stages together are expected to take; what stops them is theirs to tell."""
+        try:
+            estimator = Estimator(self._session, self._clients, load_prompts(self._session.paths))
+            estimates = await self._interrupt.race(estimator.estimate())
+        except InterruptedByUser:
+            raise InterruptedByUser(INTERRUPTED) from None
+        except OverbrainerError:
+            return
+        asking = [estimate for estimate in estimates if estimate.requests]
+        for estimate in asking:
+            self._report.note(f"estimate: {estimate_line(estimate)}")
+        if len(asking) > 1:
+            self._report.note(f"estimate: {total_line(asking)}")
 
     async def run(self, stage: Stage, *, topic: str | None = None, force: bool = False) -> StageOutcome:
         """Run a stage and tell its summary; `questions` runs `subtopics` first where a topic has none at all.
@@ -183,6 +185,7 @@ class StageCommand:
             stats, split = await self._interrupt.race(work)
         except (InterruptedByUser, asyncio.CancelledError) as error:
             execution.record(EntryStatus.INTERRUPTED)
+            self._tell_limits(execution)
             if isinstance(error, InterruptedByUser):
                 raise InterruptedByUser(INTERRUPTED) from None
             raise
@@ -200,25 +203,18 @@ class StageCommand:
         session = self._session
         stage = execution.stage
         role = role_of(session, stage)
-        model = None
+        progress = StageProgress(stage, self._bus)
+        execution.progress = progress
+        model = await self._model(execution, progress, role) if role is not None else None
         embedder = None
-        if role is not None:
-            client = await self._clients.client(role)
-            price = await self._clients.price(role)
-            execution.progress = StageProgress(stage, self._bus, price=price)
-            cap_usd = session.settings.pipeline.max_cost_usd
-            if cap_usd is not None and price is None:
-                self._report.warn(f"pipeline.max_cost_usd cannot hold: the price of {role.model} is unknown")
-            cap = CostCap(cap_usd, price)
-            model = StageModelAccess(client=client, progress=execution.progress, cap=cap)
+        if prompts is not None:
             if stage is Stage.QUESTIONS and session.settings.roles.embedder is not None:
                 embedder = await self._clients.embedder(session.settings.roles.embedder)
-        else:
-            execution.progress = StageProgress(stage, self._bus)
+            execution.estimate = await self._estimate(prompts, stage=stage, topic=topic, force=force)
         context = StageContext(
             paths=session.paths,
             settings=session.settings,
-            progress=execution.progress,
+            progress=progress,
             warn=self._report.warn,
             topic=topic,
             force=force,
@@ -231,9 +227,59 @@ class StageCommand:
             return await run_split(context)
         return await _ASKING[stage](context), None
 
+    async def _model(self, execution: _Execution, progress: StageProgress, role: Role) -> StageModelAccess:
+        """The model of the stage's role, its price, and what its provider is known to take."""
+        client = await self._clients.client(role)
+        price = await self._clients.price(role)
+        progress.price = price
+        cap_usd = self._session.settings.pipeline.max_cost_usd
+        if cap_usd is not None and price is None:
+            self._report.warn(f"pipeline.max_cost_usd cannot hold: the price of {role.model} is unknown")
+        execution.gate = client.gate
+        progress.limit(client.gate.limits)
+        client.gate.listener = progress.limit
+        return StageModelAccess(client=client, progress=progress, cap=CostCap(cap_usd, price))
+
+    async def _estimate(
+        self, prompts: Prompts, *, stage: Stage, topic: str | None, force: bool
+    ) -> StageEstimate | None:
+        """What the stage is expected to take; whatever prevents that is the stage's to tell."""
+        try:
+            estimates = await Estimator(self._session, self._clients, prompts).estimate(
+                stage=stage, topic=topic, force=force
+            )
+        except OverbrainerError:
+            return None
+        return estimates[-1]
+
+    def _tell_limits(self, execution: _Execution) -> None:
+        """Tell what the provider was found to take, where that is less than was asked for."""
+        if execution.gate is None:
+            return
+        execution.gate.listener = None
+        limits = execution.gate.limits
+        found: list[str] = []
+        if limits.at_once is not None:
+            found.append(f"{limits.at_once} request{'s' if limits.at_once != 1 else ''} at once")
+        if limits.per_minute is not None:
+            found.append(f"{limits.per_minute:.0f} a minute")
+        if found:
+            self._report.note(
+                f"{execution.stage}: the provider takes about {' and '.join(found)}; "
+                f"pipeline.concurrency is {self._session.settings.pipeline.concurrency}"
+            )
+
+    def _tell_end(self, execution: _Execution) -> None:
+        """Tell on what terms the stage ran: the limits met, and what was spent beside what was expected."""
+        self._tell_limits(execution)
+        estimate, stats = execution.estimate, execution.stats
+        if estimate is not None and (estimate.requests or stats.usage.output_tokens):
+            self._report.note(receipt_line(estimate, stats.usage, stats.cost))
+
     def _stopped(self, execution: _Execution, error: LlmError | CostCapError) -> OverbrainerError:
         """Tell what a stage did before the provider or the cost cap ended it; the error to raise."""
         self._report.result(stage_summary(execution.stage, execution.stats))
+        self._tell_end(execution)
         if isinstance(error, CostCapError):
             return CostCapError(f"{execution.stage} stopped: {error}")
         return StageStoppedError(execution.stage, error)
@@ -243,9 +289,17 @@ class StageCommand:
         status = EntryStatus.FAILED if stats.failed else EntryStatus.OK
         execution.record(status, split=split)
         self._report.result(summary)
+        self._tell_end(execution)
         if stats.failed:
             raise ItemsFailedError(execution.stage, stats.failed)
-        return StageOutcome(stage=execution.stage, stats=stats, summary=summary, seconds=execution.seconds, split=split)
+        return StageOutcome(
+            stage=execution.stage,
+            stats=stats,
+            summary=summary,
+            seconds=execution.seconds,
+            split=split,
+            estimate=execution.estimate,
+        )
 
 
 class _Execution:
@@ -257,6 +311,8 @@ class _Execution:
         self._started_s = session.clock.monotonic()
         self.stage = stage
         self.progress: StageProgress | None = None
+        self.gate: RateGate | None = None
+        self.estimate: StageEstimate | None = None
         self.is_set_up = False
 
     @property
@@ -310,6 +366,8 @@ async def run_all(
                 command = None
             if command is None:
                 command = StageCommand(session, bus=bus, report=report, interrupt=interrupt, connect=connect)
+                if not outcomes:
+                    await command.tell_estimate()
             outcomes.append(await command.run(stage))
     finally:
         if command is not None:

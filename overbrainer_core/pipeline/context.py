@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from overbrainer_core.config.hints import known_hint, name_text
 from overbrainer_core.config.settings import Settings, Topic
+from overbrainer_core.errors import ConfigError
 from overbrainer_core.llm.client import LlmClient
 from overbrainer_core.pipeline.prompts import Prompts
 from overbrainer_core.pipeline.stage import StageModelAccess, StageProgress
 from overbrainer_core.project.paths import ProjectPaths
+
+
+class UnknownTopicError(ConfigError):
+    """No topic of that name is configured; tells the near miss and the known ones."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"unknown topic `{name_text(name)}`{known_hint(name, known)}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

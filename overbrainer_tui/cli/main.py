@@ -24,6 +24,7 @@ _COMMANDS: dict[str, tuple[str, str]] = {
     "answers": ("stages:answers", "Ask the parent to answer the questions."),
     "split": ("stages:split", "Rebuild the training and evaluation data."),
     "run": ("stages:run", "Run every stage, then train."),
+    "estimate": ("estimate:estimate", "What is left to ask, and about what it will cost."),
     "train": ("train:train", "Train the child; attach, stop or cancel a run."),
     "runs": ("runs:runs", "List the runs and read their logs."),
     "history": ("runs:history", "What the stages did and spent."),

@@ -121,5 +121,10 @@ def stage_document(outcome: StageOutcome) -> dict[str, Any]:
         "output_tokens": stats.usage.output_tokens,
         "cost_usd": stats.cost,
         "seconds": round(outcome.seconds, 3),
-        "estimate_usd": None,
+        "estimate_usd": _expected(outcome),
     }
+
+
+def _expected(outcome: StageOutcome) -> list[float] | None:
+    expected = outcome.estimate.cost_usd if outcome.estimate is not None else None
+    return [round(value, 6) for value in expected] if expected is not None else None

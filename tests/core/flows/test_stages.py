@@ -10,16 +10,15 @@ import pytest
 
 from overbrainer_core.config.settings import Provider, SecretText
 from overbrainer_core.errors import ConfigError, InterruptedByUser, ItemsFailedError, SecretError, describe
-from overbrainer_core.events.types import StageFinished, StageStarted
-from overbrainer_core.flows import stages
+from overbrainer_core.events.types import LimitChanged, StageFinished, StageStarted
 from overbrainer_core.flows.stages import (
     StageCommand,
     StageStoppedError,
-    UnknownTopicError,
     run_all,
     split_summary,
     stage_summary,
 )
+from overbrainer_core.pipeline.context import UnknownTopicError
 from overbrainer_core.pipeline.prompts import PromptError
 from overbrainer_core.values.stage import Exclusion, SplitReport, Stage, StageStats
 from overbrainer_core.values.usage import Usage
@@ -356,7 +355,76 @@ async def test_a_command_reads_the_listing_once_and_closes_its_connections(stage
     assert sum(request.method == "GET" for request in stage_project.provider.requests) == 1
 
 
-def test_every_stage_has_its_role(stage_project: Any) -> None:
-    session = stage_project.session
-    roles = stage_project.settings.roles
-    assert [stages.role_of(session, stage) for stage in Stage] == [roles.generator, roles.generator, roles.parent, None]
+async def test_a_receipt_compares_what_was_spent_with_what_was_expected(stage_project: Any) -> None:
+    prices(stage_project)
+    stage_project.write(stage_project.paths.questions, question("q"))
+    outcome = await stage_project.run(Stage.ANSWERS)
+    (receipt,) = stage_project.report.notes
+    assert receipt.startswith("answers: spent $0.0001, tokens 10 in, 5 out; estimated $0.00")
+    assert receipt.endswith("(from the settings)")
+    assert outcome.estimate is not None
+    assert outcome.estimate.requests == 1
+    stage_project.report.notes.clear()
+    assert (await stage_project.run(Stage.ANSWERS)).estimate.requests == 0
+    assert stage_project.report.notes == []
+
+
+async def test_an_unknown_price_stays_unknown_in_the_receipt(stage_project: Any) -> None:
+    stage_project.write(stage_project.paths.questions, question("q"))
+    await stage_project.run(Stage.ANSWERS)
+    assert "answers: spent an unknown amount" in stage_project.report.notes[-1]
+    assert "estimated an unknown amount" in stage_project.report.notes[-1]
+
+
+async def test_run_tells_the_estimate_before_it_starts(stage_project: Any) -> None:
+    prices(stage_project)
+    whole_chain(stage_project)
+    seen: list[int] = []
+    note = stage_project.report.note
+
+    def noted(line: str) -> None:
+        seen.append(len(stage_project.provider.bodies))
+        note(line)
+
+    stage_project.report.note = noted
+    await run_all(
+        stage_project.session,
+        bus=stage_project.bus(),
+        report=stage_project.report,
+        interrupt=stage_project.interrupt,
+        connect=lambda _provider: stage_project.provider,
+    )
+    told = [line.split(";")[0] for line in stage_project.report.notes if line.startswith("estimate: ")]
+    assert told[:3] == [
+        "estimate: subtopics: 1 request",
+        "estimate: questions: 2 requests",
+        "estimate: answers: 4 requests",
+    ]
+    assert told[3].startswith("estimate: total: cost $0.")
+    assert seen[:4] == [0, 0, 0, 0]
+    assert [request.method for request in stage_project.provider.requests].count("GET") == 1
+
+
+async def test_the_limit_that_was_found_is_told_at_the_end(stage_project: Any) -> None:
+    stage_project.change(concurrency=4, max_retries=20)
+    stage_project.write(stage_project.paths.questions, *(question(f"q{number}") for number in range(30)))
+    running = 0
+
+    async def reply(_body: dict[str, Any]) -> Any:
+        nonlocal running
+        if running >= 2:
+            return stage_project.provider.error(429, "Too many concurrent requests")
+        running += 1
+        for _ in range(5):
+            await asyncio.sleep(0)
+        running -= 1
+        return stage_project.provider.chat("An answer.")
+
+    stage_project.provider.reply = reply
+    outcome = await stage_project.run(Stage.ANSWERS)
+    assert outcome.stats.done == 30
+    assert any(isinstance(event, LimitChanged) and event.at_once in (1, 2) for event in stage_project.events)
+    (told,) = (line for line in stage_project.report.notes if "provider takes" in line)
+    assert told.startswith("answers: the provider takes about ")
+    assert told.endswith(" at once; pipeline.concurrency is 4")
+    assert len(stage_project.report.results) == 1
