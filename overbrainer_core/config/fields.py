@@ -221,19 +221,19 @@ def _is_of(kind: FieldKind, value: object) -> bool:
             return isinstance(value, str)
 
 
-SECTION_TABLES: Mapping[str, type[schema.Table]] = {
-    "project": schema.ProjectTable,
-    "topics": schema.TopicTable,
-    "providers": schema.ProviderTable,
-    "roles": schema.RoleTable,
-    "pipeline": schema.PipelineTable,
-    "training": schema.TrainingTable,
+SECTION_TABLES: Mapping[str, schema.Table] = {
+    "project": schema.PROJECT,
+    "topics": schema.TOPIC,
+    "providers": schema.PROVIDER,
+    "roles": schema.ROLE,
+    "pipeline": schema.PIPELINE,
+    "training": schema.TRAINING,
     **{f"targets.{kind}": table for kind, table in schema.TARGET_TABLES.items()},
-    "export": schema.ExportTable,
-    "hub": schema.HubTable,
-    "compare": schema.CompareTable,
-    "metrics": schema.MetricsTable,
-    "runpod": schema.RunpodTable,
+    "export": schema.EXPORT,
+    "hub": schema.HUB,
+    "compare": schema.COMPARE,
+    "metrics": schema.METRICS,
+    "runpod": schema.RUNPOD,
 }
 """The table of each section, in the order sections are listed to people."""
 
@@ -250,12 +250,12 @@ _CLASSES: Mapping[str, type[Any]] = {
 
 def schema_fields(section: str) -> Mapping[str, Kind]:
     """The kind of every key of a section, those of the environment too; the empty section is the root."""
-    return schema.fields_of(SECTION_TABLES[section]) if section else schema.ROOT_LEAVES
+    return SECTION_TABLES[section].fields if section else schema.ROOT_LEAVES
 
 
 def is_required(section: str, key: str) -> bool:
     """Whether a table of the section must have the key."""
-    return bool(section) and SECTION_TABLES[section].model_fields[key].is_required()
+    return bool(section) and key in SECTION_TABLES[section].required
 
 
 def default_of(section: str, key: str) -> Any:

@@ -11,12 +11,9 @@ import ipaddress
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from overbrainer_core.config.settings import SecretText
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
 
 MAX_COUNT = 2**32 - 1
 """Largest whole number of most keys: what the readers of the same file hold."""
@@ -56,18 +53,6 @@ class Kind:
         if self.choices:
             return f"invalid value, expected one of {self.expected}"
         return f"has the wrong type, expected {self.expected}"
-
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> CoreSchema:
-        """What pydantic calls for a field that is annotated with a kind."""
-        from pydantic_core import PydanticCustomError, core_schema  # only where pydantic is in use already
-
-        def check(value: object) -> Any:
-            try:
-                return value.value if isinstance(value, Typed) else self.from_file(value)
-            except ValueError:
-                raise PydanticCustomError("kind", "refused") from None
-
-        return core_schema.no_info_plain_validator_function(check)
 
 
 def _text_of_file(value: object) -> str:

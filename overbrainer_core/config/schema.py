@@ -1,225 +1,219 @@
 """Which tables and keys may `overbrainer.toml` hold, of which kind each, and which must be there?
 
-One pydantic model for each table; a field's kind (`config.kinds`) reads its values. Defaults are in
-`config.settings`: a key that was not given stays unset here. Pydantic is used in this module alone and none of its
-words leave it: `check_table` gives problems in ours.
+One description for each table; a key's kind (`config.kinds`) reads its values. Defaults are in `config.settings`: a
+key that was not given stays unset here. The core of pydantic checks them, without its models: building a class for
+each table takes longer than all else that opens a project. It is used in this module alone and none of its words
+leave it: `check_table` gives problems in ours.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from typing import Annotated, Any, get_args
+from functools import cache, cached_property
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema
 
-from overbrainer_core.config import kinds
 from overbrainer_core.config.hints import known_hint, name_text
-from overbrainer_core.config.kinds import Kind, choice
-from overbrainer_core.config.settings import SecretText
+from overbrainer_core.config.kinds import (
+    ADDRESS,
+    BOOLEAN,
+    COUNT,
+    FREE,
+    NAMES,
+    NUMBER,
+    QUANTIZE,
+    SECONDS,
+    SECRET,
+    SEED,
+    TARGET_COUNT,
+    TARGET_NUMBER,
+    TEXT,
+    Kind,
+    Typed,
+    choice,
+)
 from overbrainer_core.errors import Problem
 
-Text = Annotated[str, kinds.TEXT]
-Secret = Annotated[SecretText, kinds.SECRET]
-Count = Annotated[int, kinds.COUNT]
-Seconds = Annotated[int, kinds.SECONDS]
-Seed = Annotated[int, kinds.SEED]
-Number = Annotated[float, kinds.NUMBER]
-Boolean = Annotated[bool, kinds.BOOLEAN]
-TargetCount = Annotated[int, kinds.TARGET_COUNT]
-TargetNumber = Annotated[float, kinds.TARGET_NUMBER]
-Names = Annotated[Any, kinds.NAMES]
-Free = Annotated[dict[str, Any], kinds.FREE]
 
-Protocol = Annotated[str, choice("openai", "anthropic")]
-Effort = Annotated[str, choice("none", "low", "medium", "high")]
-Trainer = Annotated[str, choice("axolotl", "tiny")]
-Adapter = Annotated[str, choice("lora", "qlora", "full")]
-TargetKind = Annotated[str, choice("local", "ssh", "runpod")]
-Runtime = Annotated[str, choice("docker", "native")]
-Engine = Annotated[str, choice("docker", "podman")]
-SshClient = Annotated[str, choice("openssh", "builtin")]
+class Table:
+    """The keys of one table: unknown keys are refused, those in `required` must be there."""
 
+    def __init__(self, **keys: Kind | _Required) -> None:
+        self.fields: Mapping[str, Kind] = {
+            name: key.kind if isinstance(key, _Required) else key for name, key in keys.items()
+        }
+        """The kind of each key, in the order they are listed to people."""
+        self.required = frozenset(name for name, key in keys.items() if isinstance(key, _Required))
 
-class Table(BaseModel):
-    """A table: unknown keys are refused."""
+    def extended(self, **keys: Kind | _Required) -> Table:
+        """A table with these keys after its own."""
+        own = {name: _Required(kind) if name in self.required else kind for name, kind in self.fields.items()}
+        return Table(**own, **keys)
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    @cached_property
+    def validator(self) -> SchemaValidator:
+        """What checks such a table."""
+        fields = {name: _field(kind, is_required=name in self.required) for name, kind in self.fields.items()}
+        return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="forbid"))
 
 
-class ProjectTable(Table):
-    """`[project]`."""
+class _Required:
+    """A key that must be there."""
 
-    name: Text
-
-
-class TopicTable(Table):
-    """An item of `[[topics]]`."""
-
-    name: Text
-    description: Text | None = None
-    subtopics: Count
-    questions_per_subtopic: Count
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
 
 
-class ProviderTable(Table):
-    """`[providers.<name>]`."""
+def _field(kind: Kind, *, is_required: bool) -> core_schema.TypedDictField:
+    def check(value: object) -> Any:
+        try:
+            return value.value if isinstance(value, Typed) else kind.from_file(value)
+        except ValueError:
+            raise PydanticCustomError("kind", "refused") from None
 
-    protocol: Protocol
-    base_url: Text | None = None
-    api_key: Secret | None = None
-
-
-class RoleTable(Table):
-    """A role of `[roles]`."""
-
-    provider: Text
-    model: Text
-    reasoning: Boolean | None = None
-    max_tokens: Count | None = None
-    temperature: Number | None = None
-    reasoning_effort: Effort | None = None
-    thinking_budget: Count | None = None
+    return core_schema.typed_dict_field(core_schema.no_info_plain_validator_function(check), required=is_required)
 
 
-class PipelineTable(Table):
-    """`[pipeline]`."""
+_ENGINE = choice("docker", "podman")
+_SSH_CLIENT = choice("openssh", "builtin")
+_TARGET_KIND = choice("local", "ssh", "runpod")
 
-    concurrency: Count | None = None
-    max_retries: Count | None = None
-    dedup_threshold: Number | None = None
-    embedding_threshold: Number | None = None
-    question_batch_size: Count | None = None
-    request_timeout_secs: Seconds | None = None
-    eval_ratio: Number | None = None
-    seed: Seed | None = None
-    include_system_prompt: Boolean | None = None
-    max_cost_usd: Number | None = None
+PROJECT = Table(name=_Required(TEXT))
+"""`[project]`."""
 
+TOPIC = Table(
+    name=_Required(TEXT),
+    description=TEXT,
+    subtopics=_Required(COUNT),
+    questions_per_subtopic=_Required(COUNT),
+)
+"""An item of `[[topics]]`."""
 
-class TrainingTable(Table):
-    """`[training]`."""
+PROVIDER = Table(protocol=_Required(choice("openai", "anthropic")), base_url=TEXT, api_key=SECRET)
+"""`[providers.<name>]`."""
 
-    target: Text
-    trainer: Trainer | None = None
-    base_model: Text
-    adapter: Adapter
-    epochs: Count | None = None
-    learning_rate: Number | None = None
-    lora_r: Count | None = None
-    lora_alpha: Count | None = None
-    lora_dropout: Number | None = None
-    sequence_len: Count | None = None
-    micro_batch_size: Count | None = None
-    gradient_accumulation_steps: Count | None = None
-    optimizer: Text | None = None
-    lr_scheduler: Text | None = None
-    sample_packing: Boolean | None = None
-    evals_per_epoch: Count | None = None
-    saves_per_epoch: Count | None = None
-    merge: Boolean | None = None
-    hub_model_id: Text | None = None
-    axolotl_extra: Free | None = None
+ROLE = Table(
+    provider=_Required(TEXT),
+    model=_Required(TEXT),
+    reasoning=BOOLEAN,
+    max_tokens=COUNT,
+    temperature=NUMBER,
+    reasoning_effort=choice("none", "low", "medium", "high"),
+    thinking_budget=COUNT,
+)
+"""A role of `[roles]`."""
 
+PIPELINE = Table(
+    concurrency=COUNT,
+    max_retries=COUNT,
+    dedup_threshold=NUMBER,
+    embedding_threshold=NUMBER,
+    question_batch_size=COUNT,
+    request_timeout_secs=SECONDS,
+    eval_ratio=NUMBER,
+    seed=SEED,
+    include_system_prompt=BOOLEAN,
+    max_cost_usd=NUMBER,
+)
+"""`[pipeline]`."""
 
-class LocalTable(Table):
-    """`[targets.<name>]` of kind `local`."""
+TRAINING = Table(
+    target=_Required(TEXT),
+    trainer=choice("axolotl", "tiny"),
+    base_model=_Required(TEXT),
+    adapter=_Required(choice("lora", "qlora", "full")),
+    epochs=COUNT,
+    learning_rate=NUMBER,
+    lora_r=COUNT,
+    lora_alpha=COUNT,
+    lora_dropout=NUMBER,
+    sequence_len=COUNT,
+    micro_batch_size=COUNT,
+    gradient_accumulation_steps=COUNT,
+    optimizer=TEXT,
+    lr_scheduler=TEXT,
+    sample_packing=BOOLEAN,
+    evals_per_epoch=COUNT,
+    saves_per_epoch=COUNT,
+    merge=BOOLEAN,
+    hub_model_id=TEXT,
+    axolotl_extra=FREE,
+)
+"""`[training]`."""
 
-    kind: TargetKind
-    runtime: Runtime
-    engine: Engine | None = None
-    image: Text | None = None
-    gpus: Text | None = None
-    venv: Text | None = None
+LOCAL_TARGET = Table(
+    kind=_Required(_TARGET_KIND),
+    runtime=_Required(choice("docker", "native")),
+    engine=_ENGINE,
+    image=TEXT,
+    gpus=TEXT,
+    venv=TEXT,
+)
+"""`[targets.<name>]` of kind `local`."""
 
+SSH_TARGET = LOCAL_TARGET.extended(host=TEXT, workdir=TEXT, ssh_client=_SSH_CLIENT)
+"""`[targets.<name>]` of kind `ssh`."""
 
-class SshTable(LocalTable):
-    """`[targets.<name>]` of kind `ssh`."""
+RUNPOD_TARGET = Table(
+    kind=_Required(_TARGET_KIND),
+    gpu_types=_Required(NAMES),
+    min_vram_gb=TARGET_COUNT,
+    max_price_per_hour=TARGET_NUMBER,
+    gpu_count=TARGET_COUNT,
+    image=TEXT,
+    venv=TEXT,
+    container_disk_gb=TARGET_COUNT,
+    max_hours=_Required(TARGET_NUMBER),
+    max_cost_usd=TARGET_NUMBER,
+    boot_grace_minutes=TARGET_COUNT,
+    retrieve_grace_minutes=TARGET_COUNT,
+    data_center_ids=NAMES,
+    network_volume_id=TEXT,
+    max_volume_gb=TARGET_COUNT,
+    ssh_client=_SSH_CLIENT,
+)
+"""`[targets.<name>]` of kind `runpod`."""
 
-    host: Text | None = None
-    workdir: Text | None = None
-    ssh_client: SshClient | None = None
+EXPORT = Table(after_training=BOOLEAN, quantize=QUANTIZE, ollama_name=TEXT)
+"""`[export]`."""
 
+HUB = Table(repo=TEXT, private=BOOLEAN, after_training=BOOLEAN, base_url=TEXT)
+"""`[hub]`."""
 
-class RunpodTargetTable(Table):
-    """`[targets.<name>]` of kind `runpod`."""
+COMPARE = Table(
+    parent_price_in=NUMBER,
+    parent_price_out=NUMBER,
+    child_price_per_hour=NUMBER,
+    max_tokens=COUNT,
+    temperature=NUMBER,
+    server_start_secs=SECONDS,
+    image=TEXT,
+    judge_orders=choice("one", "both"),
+    server=choice("release", "builtin"),
+)
+"""`[compare]`."""
 
-    kind: TargetKind
-    gpu_types: Names
-    min_vram_gb: TargetCount | None = None
-    max_price_per_hour: TargetNumber | None = None
-    gpu_count: TargetCount | None = None
-    image: Text | None = None
-    venv: Text | None = None
-    container_disk_gb: TargetCount | None = None
-    max_hours: TargetNumber
-    max_cost_usd: TargetNumber | None = None
-    boot_grace_minutes: TargetCount | None = None
-    retrieve_grace_minutes: TargetCount | None = None
-    data_center_ids: Names | None = None
-    network_volume_id: Text | None = None
-    max_volume_gb: TargetCount | None = None
-    ssh_client: SshClient | None = None
+METRICS = Table(listen=ADDRESS)
+"""`[metrics]`."""
 
+RUNPOD = Table(api_key=SECRET, base_url=TEXT)
+"""`[runpod]`, set from the environment alone."""
 
-class ExportTable(Table):
-    """`[export]`."""
-
-    after_training: Boolean | None = None
-    quantize: Annotated[str, kinds.QUANTIZE] | None = None
-    ollama_name: Text | None = None
-
-
-class HubTable(Table):
-    """`[hub]`."""
-
-    repo: Text | None = None
-    private: Boolean | None = None
-    after_training: Boolean | None = None
-    base_url: Text | None = None
-
-
-class CompareTable(Table):
-    """`[compare]`."""
-
-    parent_price_in: Number | None = None
-    parent_price_out: Number | None = None
-    child_price_per_hour: Number | None = None
-    max_tokens: Count | None = None
-    temperature: Number | None = None
-    server_start_secs: Seconds | None = None
-    image: Text | None = None
-    judge_orders: Annotated[str, choice("one", "both")] | None = None
-    server: Annotated[str, choice("release", "builtin")] | None = None
-
-
-class MetricsTable(Table):
-    """`[metrics]`."""
-
-    listen: Annotated[str, kinds.ADDRESS] | None = None
-
-
-class RunpodTable(Table):
-    """`[runpod]`, set from the environment alone."""
-
-    api_key: Secret | None = None
-    base_url: Text | None = None
-
-
-SINGLE_TABLES: Mapping[str, type[Table]] = {
-    "project": ProjectTable,
-    "pipeline": PipelineTable,
-    "training": TrainingTable,
-    "export": ExportTable,
-    "hub": HubTable,
-    "compare": CompareTable,
-    "metrics": MetricsTable,
-    "runpod": RunpodTable,
+SINGLE_TABLES: Mapping[str, Table] = {
+    "project": PROJECT,
+    "pipeline": PIPELINE,
+    "training": TRAINING,
+    "export": EXPORT,
+    "hub": HUB,
+    "compare": COMPARE,
+    "metrics": METRICS,
+    "runpod": RUNPOD,
 }
-TARGET_TABLES: Mapping[str, type[Table]] = {"local": LocalTable, "ssh": SshTable, "runpod": RunpodTargetTable}
+TARGET_TABLES: Mapping[str, Table] = {"local": LOCAL_TARGET, "ssh": SSH_TARGET, "runpod": RUNPOD_TARGET}
 ROLE_NAMES = ("generator", "parent", "embedder", "judge")
 REQUIRED_ROLES = ("generator", "parent")
-ROOT_LEAVES: Mapping[str, Kind] = {"hf_token": kinds.SECRET, "log": kinds.TEXT}
+ROOT_LEAVES: Mapping[str, Kind] = {"hf_token": SECRET, "log": TEXT}
 FILE_TABLES = (
     "project",
     "topics",
@@ -271,31 +265,13 @@ _MISSING_TABLES: Mapping[str, str] = {
 
 
 @cache
-def fields_of(model: type[Table]) -> Mapping[str, Kind]:
-    """The kind of each key of a table, in the order they are listed to people."""
-    return {name: _kind(field.metadata, field.annotation) for name, field in model.model_fields.items()}
-
-
-def _kind(metadata: list[Any], annotation: Any) -> Kind:
-    """The kind in a field's own annotation, or inside `... | None`."""
-    for item in metadata:
-        if isinstance(item, Kind):
-            return item
-    for part in get_args(annotation):
-        found = [item for item in getattr(part, "__metadata__", ()) if isinstance(item, Kind)]
-        if found:
-            return found[0]
-    raise TypeError("a field of the schema has no kind")
-
-
-@cache
 def target_fields() -> Mapping[str, Kind]:
     """The keys of targets of every kind; a key has the same kind wherever it stands."""
-    return {name: kind for model in TARGET_TABLES.values() for name, kind in fields_of(model).items()}
+    return {name: kind for table in TARGET_TABLES.values() for name, kind in table.fields.items()}
 
 
 def check_table(
-    model: type[Table], values: object, path: str, *, section: str, variables: Mapping[str, str]
+    table: Table, values: object, path: str, *, section: str, variables: Mapping[str, str]
 ) -> tuple[dict[str, Any], list[Problem]]:
     """The given keys of one table with their types, and what is wrong with it in the order of its keys.
 
@@ -307,24 +283,22 @@ def check_table(
     if not isinstance(values, dict):
         return {}, [wrong_type(path, "a table")]
     try:
-        table = model.model_validate(values)
+        return table.validator.validate_python(values), []
     except ValidationError as error:
         found = [(str(item["loc"][0]), item["type"]) for item in error.errors(include_url=False, include_input=False)]
-    else:
-        return {name: getattr(table, name) for name in fields_of(model) if name in table.model_fields_set}, []
     unknown = [name for name, kind in found if kind == "extra_forbidden"]
-    problems = [unknown_field(path, name, _listed(model, section), variables=variables) for name in unknown]
+    problems = [unknown_field(path, name, _listed(table, section), variables=variables) for name in unknown]
     for name, kind in found:
         if kind == "missing" and not unknown:
             problems.append(missing_field(path, name, section=section))
         elif kind not in ("missing", "extra_forbidden"):
-            problems.append(Problem(f"{path}.{name}", fields_of(model)[name].refusal))
+            problems.append(Problem(f"{path}.{name}", table.fields[name].refusal))
     return {}, problems
 
 
-def _listed(model: type[Table], section: str) -> tuple[str, ...]:
+def _listed(table: Table, section: str) -> tuple[str, ...]:
     hidden = ENVIRONMENT_ONLY.get(section, ()) or ENVIRONMENT_ONLY.get(f"{section}.*", ())
-    return tuple(name for name in fields_of(model) if name not in hidden) or tuple(fields_of(model))
+    return tuple(name for name in table.fields if name not in hidden) or tuple(table.fields)
 
 
 def wrong_type(path: str, expected: str) -> Problem:

@@ -115,13 +115,13 @@ def _kind_at(key: tuple[str, ...], variable: Variable) -> Kind | Problem:
         kind = schema.ROOT_LEAVES[section]
         return kind if len(key) == 1 else schema.wrong_type(section, kind.expected)
     if section in schema.SINGLE_TABLES:
-        return _kind_in(key, 1, schema.fields_of(schema.SINGLE_TABLES[section]), variable)
+        return _kind_in(key, 1, schema.SINGLE_TABLES[section].fields, variable)
     if section == "roles":
         if len(key) > 1 and key[1] not in schema.ROLE_NAMES:
             return _unknown(key, 1, schema.ROLE_NAMES, variable)
-        return _kind_in(key, 2, schema.fields_of(schema.RoleTable), variable)
+        return _kind_in(key, 2, schema.ROLE.fields, variable)
     if section == "providers":
-        return _kind_in(key, 2, schema.fields_of(schema.ProviderTable), variable)
+        return _kind_in(key, 2, schema.PROVIDER.fields, variable)
     if section == "targets":
         return _kind_in(key, 2, schema.target_fields(), variable)
     return _unknown(key, 0, schema.ROOT_KEYS, variable)
@@ -189,7 +189,7 @@ class _Reader:
             self._tables.problems.append(schema.wrong_type("topics", "an array of tables"))
             return
         for index, item in enumerate(items):
-            topic = self._check(schema.TopicTable, item, f"topics[{index}]", section="topics")
+            topic = self._check(schema.TOPIC, item, f"topics[{index}]", section="topics")
             self._tables.topics.append(topic)
 
     def roles(self) -> None:
@@ -204,7 +204,7 @@ class _Reader:
         roles = self._tables.named["roles"] = {}
         for name in schema.ROLE_NAMES:
             if name in table:
-                roles[name] = self._check(schema.RoleTable, table[name], f"roles.{name}", section="roles")
+                roles[name] = self._check(schema.ROLE, table[name], f"roles.{name}", section="roles")
             elif name in schema.REQUIRED_ROLES and not unknown and isinstance(self._document["roles"], dict):
                 self._tables.problems.append(schema.missing_field("roles", name, section="roles"))
 
@@ -213,7 +213,7 @@ class _Reader:
         for name, item in sorted(self._section(section).items()):
             path = f"{section}.{name_text(name)}"
             if section == "providers":
-                tables[name] = self._check(schema.ProviderTable, item, path, section=section)
+                tables[name] = self._check(schema.PROVIDER, item, path, section=section)
             else:
                 tables[name] = self._target(item, path)
 
@@ -221,9 +221,9 @@ class _Reader:
         """A target by the keys of its kind; without a usable kind, what is said of the kind alone."""
         kind = item.get("kind") if isinstance(item, dict) else None
         kind = kind.value if isinstance(kind, Typed) else kind
-        model = schema.TARGET_TABLES.get(kind) if isinstance(kind, str) else None
-        if model is not None or not isinstance(item, dict):
-            return self._check(model or schema.LocalTable, item, path, section="targets")
+        table = schema.TARGET_TABLES.get(kind) if isinstance(kind, str) else None
+        if table is not None or not isinstance(item, dict):
+            return self._check(table or schema.LOCAL_TARGET, item, path, section="targets")
         known = schema.target_fields()
         unknown = [name for name in item if name not in known]
         if unknown:
@@ -243,10 +243,10 @@ class _Reader:
         self._tables.problems.append(schema.wrong_type(name, "a table"))
         return {}
 
-    def _check(self, model: type[schema.Table], values: object, path: str, *, section: str) -> dict[str, Any]:
-        table, problems = schema.check_table(model, values, path, section=section, variables=self._variables)
+    def _check(self, table: schema.Table, values: object, path: str, *, section: str) -> dict[str, Any]:
+        checked, problems = schema.check_table(table, values, path, section=section, variables=self._variables)
         self._tables.problems += problems
-        return table
+        return checked
 
 
 def plain_extra(value: Any) -> Any:

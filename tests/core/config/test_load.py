@@ -156,10 +156,10 @@ def test_every_commented_line_of_the_template_is_valid_when_uncommented() -> Non
 
     hidden = {"hub_model_id", "host", "base_url", "api_key"}
     for section in ("pipeline", "training", "export", "hub", "compare", "metrics"):
-        keys = set(schema.fields_of(schema.SINGLE_TABLES[section])) - hidden
+        keys = set(schema.SINGLE_TABLES[section].fields) - hidden
         assert {f"{section}.{key}" for key in keys} <= shown, section
     for name, kind in (("local", "local"), ("homelab", "ssh"), ("gpu_cloud", "runpod")):
-        keys = set(schema.fields_of(schema.TARGET_TABLES[kind])) - hidden - ({"venv"} if kind == "ssh" else set())
+        keys = set(schema.TARGET_TABLES[kind].fields) - hidden - ({"venv"} if kind == "ssh" else set())
         assert {f"targets.{name}.{key}" for key in keys} <= shown, name
 
 
@@ -257,7 +257,7 @@ def test_the_ssh_client_variable_wins_over_the_key(parse: Parse) -> None:
 
 def test_importing_the_light_modules_loads_no_pydantic() -> None:
     names = "config.load, overbrainer_core.config.report, overbrainer_core.config.reload, overbrainer_core.project.lock"
-    heavy = "('pydantic', 'httpx', 'tomllib')"
+    heavy = "('pydantic', 'pydantic_core', 'httpx', 'tomllib')"
     code = f"import sys, overbrainer_core.{names}\nprint([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
