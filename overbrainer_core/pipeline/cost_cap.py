@@ -16,6 +16,10 @@ FRAME_TOKENS = 64
 """Tokens that a provider's message frame may add to a prompt."""
 
 
+LIST_TOKENS = 256
+"""Tokens that the shape of a list reply, sent with the request, may add."""
+
+
 class CostCap:
     """The cap of one stage; without a cap or a price nothing is ever held back."""
 
@@ -66,4 +70,5 @@ class CostCap:
 def _worst_usage(request: CompletionRequest, max_tokens: int) -> Usage:
     """The most tokens a request can use: one for each byte of its prompt, and its whole limit of output."""
     prompt = len(request.user.encode("utf-8", "replace")) + len((request.system or "").encode("utf-8", "replace"))
-    return Usage(input_tokens=prompt + FRAME_TOKENS, output_tokens=max_tokens)
+    frame = FRAME_TOKENS + (LIST_TOKENS if request.wants_list else 0)
+    return Usage(input_tokens=prompt + frame, output_tokens=max_tokens)

@@ -1,7 +1,8 @@
 """How is much the same work done beside each other without a task for each piece of it?
 
 A fixed number of workers take pieces in order. The first failure stops all of them at once: no further piece is begun,
-what already has its answer may save it, the rest is cancelled.
+what already has its answer may save it, the rest is cancelled. A cost cap only ends the taking of pieces: what was
+begun goes on as far as the cap lets it, for it is paid for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Generic, TypeVar
 
+from overbrainer_core.errors import CostCapError
 from overbrainer_core.llm.errors import LlmError
 
 T = TypeVar("T")
@@ -31,6 +33,8 @@ async def run_workers(work: Callable[[T], Awaitable[None]], pieces: Sequence[T],
     except BaseExceptionGroup as failures:
         failure = crew.failure or failures.exceptions[0]
         raise failure from failure.__cause__
+    if crew.failure is not None:
+        raise crew.failure
 
 
 class _Crew(Generic[T]):
@@ -44,6 +48,8 @@ class _Crew(Generic[T]):
         for piece in self._pieces:
             try:
                 await self._work(piece)
+            except CostCapError as error:
+                self.failure = self.failure or error
             except Exception as error:
                 if self.failure is None or not isinstance(error, LlmError):
                     self.failure = error

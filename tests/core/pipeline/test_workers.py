@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from overbrainer_core.errors import CostCapError
 from overbrainer_core.llm.errors import HttpStatusError
 from overbrainer_core.pipeline.workers import run_workers
 
@@ -101,3 +102,22 @@ async def test_a_cancel_reaches_every_worker() -> None:
         task.cancel()
     assert task.cancelled()
     assert sorted(ended) == [1, 2]
+
+
+async def test_a_cost_cap_begins_nothing_more_and_lets_the_rest_end() -> None:
+    begun: list[int] = []
+    ended: list[int] = []
+
+    async def work(piece: int) -> None:
+        begun.append(piece)
+        await asyncio.sleep(0)
+        if piece == 1:
+            raise CostCapError("enough")
+        for _ in range(20):
+            await asyncio.sleep(0)
+        ended.append(piece)
+
+    with pytest.raises(CostCapError, match="enough"):
+        await run_workers(work, list(range(50)), limit=4)
+    assert begun == [0, 1, 2, 3]
+    assert ended == [0, 2, 3]
