@@ -74,7 +74,8 @@ def parse_settings(text: str, environment: Environment) -> Settings:
     tables = step.check_tables(document, {".".join(key): variable.name for key, variable in variables.items()})
     typing_problems += tables.problems
     if typing_problems:
-        raise _invalid([*problems, *typing_problems])
+        # two variables below one wrong key say the same
+        raise _invalid(list({str(problem): problem for problem in [*problems, *typing_problems]}.values()))
     client = ssh_client_choice(environment)
     settings = _with_standard_secrets(replace(_settings(tables, client), file_keys=keys), environment)
     problems += validate.check_settings(settings, tables.named["targets"])
@@ -85,13 +86,12 @@ def parse_settings(text: str, environment: Environment) -> Settings:
 
 def _invalid(problems: Sequence[Problem]) -> ConfigError:
     """One problem on the line of the error, several each on a line of their own, up to a number that can be read."""
-    found = list({str(problem): problem for problem in problems}.values())
-    if len(found) == 1:
-        return ConfigError(f"invalid configuration: {found[0]}", problems=found)
-    lines = [str(problem) for problem in found[:_SHOWN_PROBLEMS]]
-    if len(found) > _SHOWN_PROBLEMS:
-        lines.append(f"and {len(found) - _SHOWN_PROBLEMS} more")
-    return ConfigError("invalid configuration:" + "".join(f"\n  {line}" for line in lines), problems=found)
+    if len(problems) == 1:
+        return ConfigError(f"invalid configuration: {problems[0]}", problems=problems)
+    lines = [str(problem) for problem in problems[:_SHOWN_PROBLEMS]]
+    if len(problems) > _SHOWN_PROBLEMS:
+        lines.append(f"and {len(problems) - _SHOWN_PROBLEMS} more")
+    return ConfigError("invalid configuration:" + "".join(f"\n  {line}" for line in lines), problems=problems)
 
 
 def _settings(tables: Any, client: str | None) -> Settings:
