@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from overbrainer_core.config.settings import Training
-from overbrainer_core.errors import RunError
+from overbrainer_core.errors import ProjectFileError, RunError
+from overbrainer_core.files import read_regular
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.record import RunRecord, RunState, load_run
 from overbrainer_core.training.axolotl_config import differing_keys
-from overbrainer_core.training.run_config import load_run_config, parse_yaml, run_root
+from overbrainer_core.training.run_config import MAX_BYTES, load_run_config, parse_yaml, run_root
 from overbrainer_core.training.tiny import SETTINGS_FILE
 from overbrainer_core.training.trainer import CONFIG_FILE, Checkpoint, Trainer, has_content
 from overbrainer_core.training.yaml_writer import to_yaml
@@ -91,7 +92,7 @@ def _checkpoint(paths: ProjectPaths, record: RunRecord) -> Checkpoint:
 def _seed(run_dir: Path) -> int | None:
     """The seed that the embedded trainer used: a resume draws the same order of examples."""
     try:
-        seed = json.loads((run_dir / SETTINGS_FILE).read_text(encoding="utf-8"))["seed"]
-    except (OSError, ValueError, KeyError, TypeError):
+        seed = json.loads(read_regular(run_dir / SETTINGS_FILE, limit=MAX_BYTES))["seed"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, ProjectFileError):
         return None
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None

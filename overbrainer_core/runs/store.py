@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from overbrainer_core.errors import OverbrainerError
+from overbrainer_core.errors import OverbrainerError, describe
 from overbrainer_core.files import FileAccessError
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.ids import is_run_id
@@ -20,7 +20,7 @@ def warn_skipped(run_id: str, error: OverbrainerError) -> None:
     """Log that a record is skipped."""
     import logging  # a listing, which has nothing to log, does without it
 
-    logging.getLogger("overbrainer.runs").warning("skipping unreadable run record for %s: %s", run_id, error)
+    logging.getLogger("overbrainer.runs").warning("skipping unreadable run record for %s: %s", run_id, describe(error))
 
 
 def list_runs(paths: ProjectPaths, *, on_skipped: Skipped = warn_skipped) -> list[RunRecord]:

@@ -7,12 +7,13 @@ never become a value. Reading a file keeps one read of it in memory; a torn last
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from overbrainer_core.files import FileAccessError
+from overbrainer_core.files import FileAccessError, UnsafePathError
 from overbrainer_core.values.metric import MarkKind, PhaseMark, TrainMetric
 
 STAGES = frozenset({"train", "merge", "export", "compare"})
@@ -167,6 +168,8 @@ def iter_metrics_file(path: Path, *, start: int = 0) -> Iterator[Line | None]:
     """
     try:
         with open(path, "rb", opener=_nonblocking) as handle:
+            if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+                raise FileAccessError(path) from UnsafePathError(path, what="file")
             handle.seek(start)
             rest = b""
             while chunk := handle.read(READ_BYTES):

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from overbrainer_core.values.metric import TrainMetric
 
+LONGEST_S = 100 * 365 * 86400.0
+"""A longer time left comes from a clock that jumped between two lines."""
+
 
 class Pace:
     """Steps per second and time left of one job."""
@@ -43,8 +46,9 @@ class Pace:
 
     @property
     def eta_s(self) -> float | None:
-        """Seconds until the last step; None while the pace or the last step is not known."""
+        """Seconds until the last step; None while the pace or the last step is not known, or beyond all sense."""
         rate = self.steps_per_s
         if rate is None or not self._max_steps:
             return None
-        return max(self._max_steps - self._step, 0) / rate
+        seconds = max(self._max_steps - self._step, 0) / rate
+        return seconds if seconds <= LONGEST_S else None

@@ -8,7 +8,12 @@ from typing import Any
 
 import yaml
 
+from overbrainer_core.errors import ProjectFileError
+from overbrainer_core.files import read_regular
 from overbrainer_core.training.trainer import CONFIG_FILE
+
+MAX_BYTES = 1 << 20
+"""The longest settings file that is read: far more than any that was written."""
 
 
 def parse_yaml(text: str) -> dict[str, Any]:
@@ -29,8 +34,8 @@ def parse_yaml(text: str) -> dict[str, Any]:
 def load_run_config(run_dir: Path) -> dict[str, Any] | None:
     """The settings that a run was started with; None when they cannot be read."""
     try:
-        return parse_yaml((run_dir / CONFIG_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return parse_yaml(read_regular(run_dir / CONFIG_FILE, limit=MAX_BYTES).decode("utf-8"))
+    except (OSError, ValueError, ProjectFileError):
         return None
 
 

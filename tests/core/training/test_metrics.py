@@ -182,3 +182,10 @@ def test_a_giant_line_is_malformed_and_the_next_one_is_read(tmp_path: Path) -> N
     summary = read_metrics_file(path)
     assert summary.step == 7
     assert summary.malformed >= 1
+
+
+def test_a_device_in_the_place_of_the_file_is_refused_not_read_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(FileAccessError):
+        read_metrics_file(path)

@@ -61,3 +61,11 @@ def test_c100_a_resumed_run_counts_only_its_own_steps() -> None:
     assert first.eta_s is None
     assert pace((0.0, 40), (600.0, 41), max_steps=42).eta_s == 600.0
     assert pace((0.0, 40), (600.0, 43), max_steps=42).eta_s == 0.0
+
+
+@pytest.mark.parametrize("second", [1e308, -1e308, 1e-300, 0.0, 1e12])
+def test_a_clock_that_jumps_gives_no_time_left_without_sense(second: float) -> None:
+    pace = Pace()
+    pace.apply(TrainMetric(time=0.0, step=1, loss=1.0, max_steps=1000))
+    pace.apply(TrainMetric(time=second, step=2, loss=1.0, max_steps=1000))
+    assert pace.eta_s is None or 0 <= pace.eta_s <= 100 * 365 * 86400

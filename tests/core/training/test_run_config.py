@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,11 @@ def test_a_file_that_cannot_be_read_gives_none(tmp_path: Path) -> None:
 )
 def test_the_root_is_what_stands_before_the_output(config: dict[str, object], root: str | None) -> None:
     assert run_root(config) == root
+
+
+def test_a_pipe_or_a_device_in_its_place_is_not_read_for_ever(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "axolotl.yaml")
+    assert load_run_config(tmp_path) is None
+    (tmp_path / "axolotl.yaml").unlink()
+    (tmp_path / "axolotl.yaml").symlink_to("/dev/zero")
+    assert load_run_config(tmp_path) is None
