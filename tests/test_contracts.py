@@ -122,7 +122,20 @@ def test_only_the_output_module_writes_standard_output() -> None:
     assert writers == ["overbrainer_tui/__main__.py", "overbrainer_tui/cli/output.py"]
 
 
-HEAVY = ("textual", "rich", "httpx", "aiohttp", "pydantic", "jinja2", "numpy", "yaml", "xxhash", "asyncssh", "tomlkit")
+HEAVY = (
+    "textual",
+    "rich",
+    "httpx",
+    "aiohttp",
+    "pydantic",
+    "jinja2",
+    "numpy",
+    "yaml",
+    "xxhash",
+    "asyncssh",
+    "tomlkit",
+    "prometheus_client",
+)
 
 
 @pytest.mark.parametrize(

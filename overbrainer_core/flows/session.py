@@ -1,26 +1,29 @@
 """What is an open project: its lock, settings, environment, listeners and waits?
 
 Both front ends open one `Session` for as long as they work on a project. Opening order: project lock (writers
-only), environment with `.env`, settings. A project that cannot be opened leaves nothing behind.
+only), environment with `.env`, settings, metrics endpoint. A project that cannot be opened leaves nothing behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from overbrainer_core import __version__
 from overbrainer_core.clock import Clock, SystemClock
 from overbrainer_core.config.env import Environment, read_environment
 from overbrainer_core.config.load import load_settings
 from overbrainer_core.config.reload import Stamp, take_stamp
 from overbrainer_core.config.settings import Settings
 from overbrainer_core.events.bus import EventBus, Observer
+from overbrainer_core.history import read_history
 from overbrainer_core.project.format import check_writable
 from overbrainer_core.project.lock import acquire_lock
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_core.runs.timing import RunTiming
+from overbrainer_core.training.phases import PhaseTracker
 
 
 @dataclass(slots=True, kw_only=True)
@@ -38,6 +41,7 @@ class Session:
     process_env: Mapping[str, str] = field(repr=False)
     clock: Clock = field(default_factory=SystemClock)
     observers: tuple[Observer, ...] = ()
+    bus_observers: tuple[Callable[[], Observer], ...] = ()
     timing: RunTiming = field(default_factory=RunTiming)
     is_locked: bool = False
     start_environment: Environment | None = field(default=None, repr=False)
@@ -48,8 +52,8 @@ class Session:
             self.start_environment = self.environment
 
     def new_bus(self, *more: Observer) -> EventBus:
-        """A bus for one piece of work, seen by every observer of the session, and by these."""
-        return EventBus((*self.observers, *more))
+        """A bus for one piece of work, seen by the session's observers, by new ones of its own, and by these."""
+        return EventBus((*self.observers, *(observer() for observer in self.bus_observers), *more))
 
     def read_settings(self) -> tuple[Environment, Settings]:
         """The environment and the settings as the files give them now; changes nothing, so any thread may ask.
@@ -104,17 +108,37 @@ async def open_session(
         settings = load_settings(paths, environment)
         if held is not None:
             check_writable(paths)
-        yield Session(
-            paths=paths,
-            environment=environment,
-            settings=settings,
-            stamp=stamp,
-            process_env=process_env,
-            clock=clock or SystemClock(),
-            observers=tuple(observers),
-            timing=timing or RunTiming(),
-            is_locked=held is not None,
-        )
+        async with _metrics(paths, settings if held is not None else None) as bus_observers:
+            yield Session(
+                paths=paths,
+                environment=environment,
+                settings=settings,
+                stamp=stamp,
+                process_env=process_env,
+                clock=clock or SystemClock(),
+                observers=tuple(observers),
+                bus_observers=bus_observers,
+                timing=timing or RunTiming(),
+                is_locked=held is not None,
+            )
     finally:
         if held is not None:
             held.release()
+
+
+@asynccontextmanager
+async def _metrics(paths: ProjectPaths, settings: Settings | None) -> AsyncIterator[tuple[Callable[[], Observer], ...]]:
+    """Serve the metrics where `[metrics] listen` says so; who observes each bus for them."""
+    listen = settings.tables["metrics"]["listen"] if settings is not None else None
+    if listen is None:
+        yield ()
+        return
+    # prometheus_client is loaded only where metrics are served
+    from overbrainer_core.prometheus.exposition import exposition
+    from overbrainer_core.prometheus.families import MetricFamilies
+    from overbrainer_core.prometheus.server import serving_metrics
+
+    families = MetricFamilies(version=__version__, phase_reader=PhaseTracker)
+    families.seed(read_history(paths))
+    async with serving_metrics(listen, lambda: exposition(families.collect())) as address:
+        yield (families.bus_observer,) if address is not None else ()

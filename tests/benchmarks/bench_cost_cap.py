@@ -38,7 +38,7 @@ def main() -> None:
         lost = sum(run.saved < run.answered for run in runs)
         used = [run.billed_usd / run.cap_usd for run in stopped]
         print(
-            f"{stage}: {len(runs)} runs, {len(stopped)} stopped by their cap at {min(used):.0%} to {max(used):.0%} of it "
+            f"{stage}: {len(runs)} runs, {len(stopped)} stopped at {min(used):.0%} to {max(used):.0%} of their cap "
             f"(median {statistics.median(used):.0%}), {lost} lost an answer"
         )
     print(f"{passed} passed their cap")
