@@ -286,7 +286,8 @@ def _failure_words(log: str, where: str) -> str:
         why = "the host key is revoked"
     else:
         told = [line for line in lines if re.search(r"host key|known", line) and "verification failed" not in line]
-        why = told[-1] if told else "unknown host (add it with ssh-keyscan or a first connection with ssh)"
+        is_unknown = not told or "host key is known for" in told[-1]
+        why = "unknown host (add it with ssh-keyscan or a first connection with ssh)" if is_unknown else told[-1]
     return f"host key verification failed for {where}: {why}"
 
 
