@@ -44,6 +44,7 @@ class MetricsCallback(TrainerCallback):
         self._eval_step = 0
         self._eval_written = None
         self._told = False
+        self._start = ""
 
     def on_train_begin(self, args, state, control, **kwargs):
         """The training starts."""
@@ -91,8 +92,10 @@ class MetricsCallback(TrainerCallback):
             if directory:
                 os.makedirs(directory, exist_ok=True)
             with open(self._path, "a", encoding="utf-8") as handle:
-                handle.write(json.dumps(line, allow_nan=False) + "\n")
+                handle.write(self._start + json.dumps(line, allow_nan=False) + "\n")
+            self._start = ""
         except Exception as error:
+            self._start = "\n"  # a full disk may have taken a part, which must not spoil the next line
             if not self._told:
                 self._told = True
                 sys.stderr.write("overbrainer: cannot write metrics: %s\n" % error)

@@ -256,6 +256,7 @@ class Metrics:
     def __init__(self, path: Optional[str]) -> None:
         self._path = Path(path) if path else None
         self._has_failed = False
+        self._start = ""
         self._eval_line_at = -math.inf
 
     def write(self, event: str, **values: Any) -> None:
@@ -269,8 +270,10 @@ class Metrics:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("a", encoding="ascii") as file:
-                file.write(json.dumps(record, allow_nan=False) + "\n")
+                file.write(self._start + json.dumps(record, allow_nan=False) + "\n")
+            self._start = ""
         except OSError as error:
+            self._start = "\n"  # a full disk may have taken a part, which must not spoil the next line
             if not self._has_failed:
                 sys.stderr.write(f"cannot write {self._path}: {error.strerror}\n")
             self._has_failed = True

@@ -53,7 +53,7 @@ async def cancel_job(context: RunContext, record: RunRecord) -> CancelResult:
     state = await context.executor.status(job)
     if state.phase is not JobPhase.CANCELLED:
         return CancelResult(record=record, job=state)
-    cancelled = replace(record, state=RunState.CANCELLED, message=None, snapshot=None, ended=context.now())
+    cancelled = replace(record, state=RunState.CANCELLED, message=None, snapshot=None, ended=context.end_of(record))
     verdict = Verdict(state=RunState.CANCELLED)
     try:
         await context.save(cancelled)

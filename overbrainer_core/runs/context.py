@@ -43,6 +43,10 @@ class RunContext:
         """The wall time to the second, as records keep it."""
         return self.clock.now().replace(microsecond=0)
 
+    def end_of(self, record: RunRecord) -> datetime:
+        """When a run ends that ends now: never before it was created, whatever became of the clock."""
+        return max(self.now(), record.created)
+
     def is_in_place(self, record: RunRecord) -> bool:
         """Whether the run directory on the target is the one of this project: nothing is copied, nothing compared."""
         return self.is_local and os.path.realpath(record.remote_dir) == os.path.realpath(self.run_dir(record))

@@ -56,7 +56,7 @@ async def find_job(context: RunContext, record: RunRecord, *, container: Contain
     job = JobHandle(directory=record.remote_dir, pid=pid, container=container)
     state = await context.executor.status(job)
     if state.phase is JobPhase.CANCELLED:  # as a start does whose record could not be written
-        return await context.save(replace(record, state=RunState.CANCELLED, job=job, ended=context.now()))
+        return await context.save(replace(record, state=RunState.CANCELLED, job=job, ended=context.end_of(record)))
     found = await context.save(replace(record, state=RunState.RUNNING, job=job, snapshots=True))
     context.warn(f"the start of run {record.id} was cut short; its job was found again (process {pid})")
     return found
@@ -73,7 +73,7 @@ async def settle_run(context: RunContext, record: RunRecord, *, container: Conta
     if not needs_settling(found):
         return found
     message = str(NoJobError(record.id))
-    return await context.save(replace(found, state=RunState.FAILED, message=message, ended=context.now()))
+    return await context.save(replace(found, state=RunState.FAILED, message=message, ended=context.end_of(record)))
 
 
 async def _leader(context: RunContext, directory: str) -> int | None:

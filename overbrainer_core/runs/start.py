@@ -124,7 +124,7 @@ async def _spawn(context: RunContext, record: RunRecord, launch: Launch) -> JobH
 
 
 async def _record_failure(context: RunContext, record: RunRecord, error: BaseException) -> None:
-    failed = replace(record, state=RunState.FAILED, message=describe(error), ended=context.now())
+    failed = replace(record, state=RunState.FAILED, message=describe(error), ended=context.end_of(record))
     try:
         await context.save(failed)
     except OverbrainerError as save_error:

@@ -293,7 +293,7 @@ def _ended(context: RunContext, record: RunRecord, verdict: Verdict) -> RunRecor
         state=verdict.state,
         message=verdict.message,
         snapshot=verdict.snapshot if verdict.state is RunState.STOPPED else None,
-        ended=context.now(),
+        ended=context.end_of(record),
     )
 
 

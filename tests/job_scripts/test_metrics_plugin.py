@@ -141,6 +141,21 @@ def test_a_missing_loader_and_an_unwritable_file_never_raise(
     assert capsys.readouterr().err.count("cannot write metrics") == 1
 
 
+def test_a_line_that_a_full_disk_cut_does_not_spoil_the_next_one(plugin: types.ModuleType, metrics: Path) -> None:
+    callback = plugin.MetricsCallback(str(metrics))
+    callback.on_train_begin(ARGS, state(), control())
+    metrics.rename(metrics.with_name("kept"))
+    metrics.mkdir()
+    callback.on_log(ARGS, state(1), control(), logs={"loss": 1.0})
+    metrics.rmdir()
+    metrics.with_name("kept").rename(metrics)
+    with metrics.open("a") as handle:
+        handle.write('{"event": "log", "ti')
+    callback.on_log(ARGS, state(2), control(), logs={"loss": 0.5})
+    callback.on_log(ARGS, state(3), control(), logs={"loss": 0.25})
+    assert [json.loads(line)["step"] for line in metrics.read_text().splitlines()[2:]] == [2, 3]
+
+
 def test_a_request_saves_stops_and_is_proved(plugin: types.ModuleType, tmp_path: Path) -> None:
     request = tmp_path / "snapshot.request"
     callback = plugin.SnapshotCallback(str(request))

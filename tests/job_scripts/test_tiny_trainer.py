@@ -151,6 +151,18 @@ def test_evaluation_progress_is_written_at_once_and_then_not_too_often(
     assert [json.loads(line)["step"] for line in written] == [1, 4, 7, 1]
 
 
+def test_a_line_that_a_full_disk_cut_does_not_spoil_the_next_one(tiny: Any, tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    metrics = tiny.trainer.Metrics(str(path))
+    path.mkdir()
+    metrics.write("begin")
+    path.rmdir()
+    path.write_text('{"event": "beg')
+    metrics.write("log", step=1)
+    metrics.write("log", step=2)
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()[1:]] == [1, 2]
+
+
 def test_metrics_that_cannot_be_written_do_not_end_a_training(
     make_run: MakeRun,
 ) -> None:

@@ -46,3 +46,12 @@ def test_a_run_without_a_job_says_so(record: RunRecord) -> None:
     with pytest.raises(NoJobError, match="run a has no job: it stopped before the job started"):
         job_of(record)
     assert log_hint("a") == "see runs/a/job.log"
+
+
+def test_a_clock_that_was_set_back_lets_no_run_end_before_it_began(
+    context: RunContext, record: RunRecord, fake_clock: Any
+) -> None:
+    fake_clock.moment = record.created + timedelta(seconds=5)
+    assert context.end_of(record) == fake_clock.moment
+    fake_clock.moment = record.created - timedelta(days=400)
+    assert context.end_of(record) == record.created
