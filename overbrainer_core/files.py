@@ -107,9 +107,9 @@ def open_state(path: Path, flags: int, *, mode: int = 0o666) -> int:
     """
     try:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, mode)
-    except OSError as error:
+    except OSError:
         if path.is_symlink():
-            raise UnsafePathError(path) from error
+            raise UnsafePathError(path) from None  # the system's own words, of too many links, would mislead
         raise
     try:
         opened = os.fstat(descriptor)
