@@ -49,6 +49,9 @@ T = TypeVar("T")
 NO_TRAINING = "no [training] section in overbrainer.toml"
 """Why nothing can be trained."""
 
+INTERRUPTED_BEFORE = "interrupted before the run started"
+"""What is told when nothing was created yet."""
+
 _EXAMPLE = 'add one, such as: [training] target = "local", base_model = "Qwen/Qwen3-0.6B", adapter = "lora"'
 
 
@@ -108,6 +111,21 @@ async def plan_start(session: Session, *, target: str | None = None, resume_from
         warnings=(*trainer.warnings(training), *notes, *_later_warnings(settings)),
         kind_words=kind_words(chosen),
     )
+
+
+async def plan_until_interrupted(
+    session: Session, *, interrupt: Interrupt, target: str | None = None, resume_from: str | None = None
+) -> StartPlan:
+    """`plan_start`, given up when the person interrupts.
+
+    Raises:
+        InterruptedByUser: no run exists.
+        OverbrainerError: as `plan_start`.
+    """
+    try:
+        return await interrupt.race(plan_start(session, target=target, resume_from=resume_from))
+    except InterruptedByUser:
+        raise InterruptedByUser(INTERRUPTED_BEFORE) from None
 
 
 def _target(settings: Settings, name: str) -> Target:
@@ -207,7 +225,7 @@ async def _before_start(interrupt: Interrupt, work: Coroutine[Any, Any, T]) -> T
     try:
         return await interrupt.race(work)
     except InterruptedByUser:
-        raise InterruptedByUser("interrupted before the run started") from None
+        raise InterruptedByUser(INTERRUPTED_BEFORE) from None
 
 
 async def _secrets(session: Session, plan: StartPlan, report: Report) -> tuple[Secret, ...]:

@@ -131,7 +131,7 @@ async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
     from overbrainer_core.flows import demo as demo_flow  # loads the pipeline's libraries
     from overbrainer_core.flows.follow import attach_run
     from overbrainer_core.flows.stages import run_all
-    from overbrainer_core.flows.train import plan_start, start_run
+    from overbrainer_core.flows.train import plan_until_interrupted, start_run
     from overbrainer_tui.cli.stages import stage_document
     from overbrainer_tui.cli.train import run_document
 
@@ -142,7 +142,7 @@ async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
         case demo_flow.Follow(run_id=run_id) | demo_flow.Finished(run_id=run_id):
             record = await attach_run(session, run_id, **flow)
         case demo_flow.Start(resume_from=run_id):
-            plan = await work.interrupt.race(plan_start(session, resume_from=run_id))
+            plan = await plan_until_interrupted(session, interrupt=work.interrupt, resume_from=run_id)
             record = await start_run(session, plan, **flow)
     return {
         "stages": [stage_document(outcome) for outcome in outcomes],

@@ -68,7 +68,7 @@ def run(context: click.Context) -> None:
 async def run_everything(session: Session, work: Work) -> dict[str, Any]:
     """The four stages, then a training run on the configured target; the document of `--json`."""
     from overbrainer_core.flows.stages import run_all  # the pipeline's libraries
-    from overbrainer_core.flows.train import plan_start, start_run
+    from overbrainer_core.flows.train import plan_until_interrupted, start_run
     from overbrainer_tui.cli.train import run_document
 
     flow: dict[str, Any] = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
@@ -76,7 +76,7 @@ async def run_everything(session: Session, work: Work) -> dict[str, Any]:
     document: dict[str, Any] = {"stages": [stage_document(outcome) for outcome in outcomes], "train": None}
     if session.settings.training is None:
         return document
-    plan = await work.interrupt.race(plan_start(session))
+    plan = await plan_until_interrupted(session, interrupt=work.interrupt)
     record = await start_run(session, plan, **flow)
     document["train"] = run_document(session.paths, record)
     return document

@@ -39,9 +39,9 @@ def train(context: click.Context, target: str | None, resume_from: str | None) -
         return
 
     async def body(session: Session, work: Work) -> RunRecord:
-        from overbrainer_core.flows.train import plan_start, start_run  # the training's libraries
+        from overbrainer_core.flows.train import plan_until_interrupted, start_run  # the training's libraries
 
-        plan = await work.interrupt.race(plan_start(session, target=target, resume_from=resume_from))
+        plan = await plan_until_interrupted(session, interrupt=work.interrupt, target=target, resume_from=resume_from)
         return await start_run(session, plan, bus=work.bus, report=work.report, interrupt=work.interrupt)
 
     _run_and_tell(options_of(context), body)

@@ -241,6 +241,13 @@ class Trial:
             raise
         assert "Traceback" not in stderr, stderr
         assert "Exception ignored" not in stderr, stderr
+        if process.returncode == 130:
+            told = stderr.strip().splitlines()[-1]
+            assert told.startswith("error: interrupted"), told
+            has_run = any(self.runs.glob("*/run.json"))
+            assert has_run == (told != "error: interrupted before the run started") or told == "error: interrupted", (
+                told
+            )
         return arguments, process.returncode
 
     def _launch(self, arguments: Sequence[str]) -> subprocess.Popen[str]:
@@ -329,7 +336,7 @@ def play(case: Case) -> str | None:
     with _scratch() as root:
         try:
             Trial(case, root).play()
-        except AssertionError as error:
+        except (AssertionError, subprocess.TimeoutExpired) as error:
             return f"{case}: {error}"
     return None
 

@@ -12,6 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what it runs in the background like this, and every program started here would stay deaf too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """A plain environment in which the checkout is importable."""

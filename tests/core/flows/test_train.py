@@ -19,7 +19,7 @@ from overbrainer_core.executors.errors import InvalidSecretError
 from overbrainer_core.flows.follow import RunEndedError, attach_run, cancel_run, stop_run
 from overbrainer_core.flows.report import CollectedReport
 from overbrainer_core.flows.session import Session, open_session
-from overbrainer_core.flows.train import plan_start, start_run
+from overbrainer_core.flows.train import plan_start, plan_until_interrupted, start_run
 from overbrainer_core.runs.record import RunRecord, RunState, load_run
 from overbrainer_core.runs.store import list_runs
 from overbrainer_core.runs.timing import RunTiming
@@ -325,3 +325,11 @@ async def test_attach_sums_up_an_ended_run_and_stop_refuses_it(session: Session)
     assert report.results[0].startswith(f"train: run {record.id} succeeded; step 3/3")
     with pytest.raises(RunError, match=f"run {record.id} already ended: succeeded"):
         await stop_run(session, record.id, bus=EventBus(), report=report, interrupt=Interrupt())
+
+
+async def test_an_interrupt_while_a_start_is_looked_at_leaves_no_run(session: Session) -> None:
+    interrupt = Interrupt()
+    interrupt.trigger()
+    with pytest.raises(InterruptedByUser, match=r"^interrupted before the run started$"):
+        await plan_until_interrupted(session, interrupt=interrupt)
+    assert not list_runs(session.paths)
