@@ -7,7 +7,8 @@ so. Actions that the data lock refuses are struck in the hints.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from overbrainer_core.runs.record import RunState
 from overbrainer_tui import logs_actions, pipeline_actions, quit_actions, training_actions
@@ -20,8 +21,7 @@ Deed = Callable[[AppState], list[Effect]]
 Reason = Callable[[AppState], str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
+class Action(Struct, frozen=True, kw_only=True):
     """One action: `keys` do it, `shown` is how they are written, `title` its name in the palette ('' keeps it out).
 
     `hint` is the footer's label ('' keeps it out), `help` the help's words. `view` None means everywhere.

@@ -6,9 +6,10 @@ plain values. A task's number joins an effect, its events and its outcomes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from overbrainer_core.runs.record import RunRecord
 from overbrainer_core.values.stage import SplitReport, Stage
@@ -28,23 +29,20 @@ class Purpose(StrEnum):
 # Effects
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStages:
+class RunStages(Struct, frozen=True, kw_only=True):
     """Run one stage, or all four with the command `run`."""
 
     task: int
     command: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InterruptStages:
+class InterruptStages(Struct, frozen=True, kw_only=True):
     """Interrupt the pipeline task: what it finished is kept."""
 
     task: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanTraining:
+class PlanTraining(Struct, frozen=True, kw_only=True):
     """Make the plan of a run; `ticket` tells a late plan from the one waited for."""
 
     ticket: int
@@ -52,111 +50,96 @@ class PlanTraining:
     resume_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTraining:
+class StartTraining(Struct, frozen=True, kw_only=True):
     """Start the planned run and follow it."""
 
     task: int
     plan: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttachRun:
+class AttachRun(Struct, frozen=True, kw_only=True):
     """Follow a run."""
 
     task: int
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopRun:
+class StopRun(Struct, frozen=True, kw_only=True):
     """Ask for a snapshot of a run, then follow it to its end."""
 
     task: int
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CancelRun:
+class CancelRun(Struct, frozen=True, kw_only=True):
     """Cancel a run's job."""
 
     task: int
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DetachRun:
+class DetachRun(Struct, frozen=True, kw_only=True):
     """Stop following a run: its job goes on."""
 
     task: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRuns:
+class ReadRuns(Struct, frozen=True, kw_only=True):
     """List the runs."""
 
     ticket: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadMetrics:
+class ReadMetrics(Struct, frozen=True, kw_only=True):
     """Read the local metrics file of a run."""
 
     run_id: str
     generation: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadRunFiles:
+class ReadRunFiles(Struct, frozen=True, kw_only=True):
     """Read what a run was started with, from its own settings and data."""
 
     run_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadJobLog:
+class ReadJobLog(Struct, frozen=True, kw_only=True):
     """Read what was added to a run's `job.log` since the offset."""
 
     run_id: str
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadHistory:
+class ReadHistory(Struct, frozen=True, kw_only=True):
     """Read what the project has spent; `after_task` is the pipeline task that ended last."""
 
     after_task: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReloadSettings:
+class ReloadSettings(Struct, frozen=True, kw_only=True):
     """Read `overbrainer.toml` and `.env` again when they changed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportLogs:
+class ExportLogs(Struct, frozen=True, kw_only=True):
     """Write lines to a new file in `.overbrainer/`."""
 
     name: str
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeepTheme:
+class KeepTheme(Struct, frozen=True, kw_only=True):
     """Keep the theme in the user's configuration."""
 
     theme: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRepository:
+class OpenRepository(Struct, frozen=True, kw_only=True):
     """Open the repository's address in a browser."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leave:
+class Leave(Struct, frozen=True, kw_only=True):
     """Leave the app."""
 
     exit_code: int
@@ -187,8 +170,7 @@ Effect = (
 # Outcomes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageReported:
+class StageReported(Struct, frozen=True, kw_only=True):
     """A stage of a pipeline task ended: its summary line, and what a split wrote."""
 
     task: int
@@ -197,16 +179,14 @@ class StageReported:
     split: SplitReport | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagesEnded:
+class StagesEnded(Struct, frozen=True, kw_only=True):
     """A pipeline task ended, by `error` unless None."""
 
     task: int
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingPlanned:
+class TrainingPlanned(Struct, frozen=True, kw_only=True):
     """A plan is ready: `plan` is the core's, `facts` what a dialog tells of it."""
 
     ticket: int
@@ -215,8 +195,7 @@ class TrainingPlanned:
     facts: PlanFacts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanFacts:
+class PlanFacts(Struct, frozen=True, kw_only=True):
     """What a start dialog tells: no host, no key.
 
     `model` holds base model, adapter, epochs and learning rate; `resume` the stopped run, its step and its checkpoint.
@@ -232,8 +211,7 @@ class PlanFacts:
     resume: tuple[str, int, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRefused:
+class PlanRefused(Struct, frozen=True, kw_only=True):
     """No run can be started."""
 
     ticket: int
@@ -241,8 +219,7 @@ class PlanRefused:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReported:
+class RunReported(Struct, frozen=True, kw_only=True):
     """A run's task reported a line."""
 
     task: int
@@ -250,8 +227,7 @@ class RunReported:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunTaskEnded:
+class RunTaskEnded(Struct, frozen=True, kw_only=True):
     """A run's task ended: `record` as it is then, `error` unless it went well, `is_detached` when the run goes on."""
 
     task: int
@@ -260,8 +236,7 @@ class RunTaskEnded:
     is_detached: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsRead:
+class RunsRead(Struct, frozen=True, kw_only=True):
     """The runs were listed, oldest first; or they could not be."""
 
     ticket: int
@@ -269,8 +244,7 @@ class RunsRead:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricsRead:
+class MetricsRead(Struct, frozen=True, kw_only=True):
     """A metrics file was read; None when there is none."""
 
     run_id: str
@@ -278,16 +252,14 @@ class MetricsRead:
     data: TrackData | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFilesRead:
+class RunFilesRead(Struct, frozen=True, kw_only=True):
     """What a run was started with; None when its files are not there, or cannot be read."""
 
     run_id: str
     trained_with: TrainedWith | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobLogRead:
+class JobLogRead(Struct, frozen=True, kw_only=True):
     """Whole lines of a `job.log`, read from `start` up to `offset`; `note` when it cannot be read."""
 
     run_id: str
@@ -297,24 +269,21 @@ class JobLogRead:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRead:
+class HistoryRead(Struct, frozen=True, kw_only=True):
     """What the history adds up to; None when it cannot be read."""
 
     after_task: int
     total: Cost | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsRead:
+class SettingsRead(Struct, frozen=True, kw_only=True):
     """The settings were read again: changed, the same, or unusable."""
 
     facts: ProjectFacts | None = None
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectFacts:
+class ProjectFacts(Struct, frozen=True, kw_only=True):
     """What the app shows of the settings."""
 
     name: str
@@ -327,8 +296,7 @@ class ProjectFacts:
     merge: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogsExported:
+class LogsExported(Struct, frozen=True, kw_only=True):
     """A log export ended."""
 
     name: str
@@ -336,16 +304,14 @@ class LogsExported:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThemeKept:
+class ThemeKept(Struct, frozen=True, kw_only=True):
     """The theme is kept, or could not be: then it holds until the app ends."""
 
     theme: str
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrowserFailed:
+class BrowserFailed(Struct, frozen=True, kw_only=True):
     """No browser could be started, or it said that it failed."""
 
     url: str

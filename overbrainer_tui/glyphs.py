@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True, kw_only=True):
     """One set; names say the meaning, not the form."""
 
     is_ascii: bool = False

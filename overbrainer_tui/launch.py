@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import locale
 import logging
 import os
 import signal
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+from msgspec.structs import replace
 
 import overbrainer_core
 from overbrainer_core.config.env import read_environment
@@ -42,6 +44,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("overbrainer.app")
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+
+
+LOADED_S = 2.0
+"""Seconds after which the first screen has been drawn."""
 
 
 class AppOptions(Protocol):
@@ -72,6 +78,7 @@ def run_app(options: AppOptions, *, is_demo: bool = False, auto_yes: bool = Fals
     if trouble is not None:
         chosen = replace(chosen, warnings=(*chosen.warnings, trouble))
     os.environ.update(framework_environment(chosen.look))  # read once, when the framework is imported
+    gc.disable()  # what loads now is kept, so that looking for garbage in it finds none
     return asyncio.run(_main(options, chosen, is_demo=is_demo, auto_yes=auto_yes))
 
 
@@ -134,6 +141,7 @@ async def run_session(
         TerminalDriver.on_broken = app.break_off
         TerminalDriver.has_mouse = chosen.has_mouse
         group.create_task(_look_up_repository(state), name="look up the repository")
+        asyncio.get_running_loop().call_later(LOADED_S, _keep_loaded)
         with _signals(engine):
             engine.open(lambda state: open_with(state, opening))
             failure = await _show(app)
@@ -146,6 +154,12 @@ async def run_session(
     if failure is not None and not isinstance(failure, EOFError):  # a closed input is a way to quit
         raise ScreenError(f"the screen failed: {_where(failure)}") from None
     return state.quit.exit_code
+
+
+def _keep_loaded() -> None:
+    """Everything that the app needs is there: the search for garbage starts, and leaves it out from now on."""
+    gc.freeze()
+    gc.enable()
 
 
 async def _show(app: OverbrainerApp) -> BaseException | None:

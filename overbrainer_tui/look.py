@@ -7,8 +7,9 @@ counts as unset; an unknown value is ignored with a warning that names the accep
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from overbrainer_tui.glyphs import ASCII, UNICODE, Glyphs
 
@@ -36,8 +37,7 @@ OUR_THEMES = ("dark", "light", "safe")
 _FORCED_LEVELS = ("truecolor", "256", "16")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Look(Struct, frozen=True, kw_only=True):
     """Everything that decides how the same content is drawn; replaced as a whole when the theme changes."""
 
     level: ColorLevel = ColorLevel.TRUECOLOR
@@ -76,8 +76,7 @@ class Look:
         return self.motion is Motion.ON and self.level is ColorLevel.TRUECOLOR
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChosenLook:
+class ChosenLook(Struct, frozen=True, kw_only=True):
     """The look, what was wrong with the variables, whether the theme was set by one, whether the mouse is asked for."""
 
     look: Look

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_tui.effects import Effect
 from overbrainer_tui.pipeline_actions import ask_auto, start_auto
@@ -10,8 +10,7 @@ from overbrainer_tui.state import AppState, View
 from overbrainer_tui.training_actions import attach
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class Opening(Struct, frozen=True, kw_only=True):
     """What to open with: `auto` asks for auto mode (`is_asked` False starts it), whose run resumes `resume_from`.
 
     `follow` names a running run, `show` an ended one.

@@ -7,14 +7,14 @@ sits at the left edge of one. Nothing here knows a terminal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from overbrainer_core.text import cell_width
 from overbrainer_tui.cells import Line, Row, row_text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """A part of a view: its place in the view, and its rows, each `width` cells wide."""
 
     name: str
@@ -24,34 +24,29 @@ class Piece:
     rows: tuple[Row, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OnKey:
+class OnKey(Struct, frozen=True):
     """Something that does what a key does: a tab, an answer of a dialog."""
 
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class OnRuns:
+class OnRuns(Struct, frozen=True):
     """The table of runs; `run_id` of the row, None beside the rows."""
 
     run_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OnChart:
+class OnChart(Struct, frozen=True):
     """A chart; `step` is the nearest one that has a point, None where the curve has not come yet."""
 
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class OnLines:
+class OnLines(Struct, frozen=True):
     """The lines of the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class OnEntries:
+class OnEntries(Struct, frozen=True):
     """A list of the palette or the menu; `index` of the entry, None beside the entries."""
 
     index: int | None = None

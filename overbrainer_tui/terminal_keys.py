@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from overbrainer_tui.terminal_input import ESC, PASTE_END, PASTE_START
 
@@ -30,16 +31,14 @@ _NUMBERS = {"1": "home", "3": "delete", "4": "end", "5": "pageup", "6": "pagedow
 _CONTROLS = {"\r": "enter", "\n": "enter", "\t": "tab", "\x7f": "backspace", "\x08": "backspace", ESC: "escape"}
 
 
-@dataclass(frozen=True, slots=True)
-class TypedKey:
+class TypedKey(Struct, frozen=True):
     """A key by its name; `character` when it types one."""
 
     name: str
     character: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Pasted:
+class Pasted(Struct, frozen=True):
     """A whole paste."""
 
     text: str
@@ -55,8 +54,7 @@ class PointerKind(StrEnum):
     WHEEL_DOWN = "wheel_down"
 
 
-@dataclass(frozen=True, slots=True)
-class Pointer:
+class Pointer(Struct, frozen=True):
     """What the mouse did at a cell, counted from 0; a cell may lie outside of the screen while it is resized."""
 
     kind: PointerKind

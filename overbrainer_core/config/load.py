@@ -61,7 +61,7 @@ def parse_settings(text: str, environment: Environment) -> Settings:
     Raises:
         ConfigError: the text cannot be used; `problems` names each setting at fault.
     """
-    # pydantic takes longer to import than a listing may take, so what only reads records never loads it
+    # what only reads records loads neither the schema nor a parser of TOML
     from overbrainer_core.config import tables as step
     from overbrainer_core.config import validate
     from overbrainer_core.config.toml_text import parse_toml

@@ -1,18 +1,15 @@
 """Which tables and keys may `overbrainer.toml` hold, of which kind each, and which must be there?
 
 One description for each table; a key's kind (`config.kinds`) reads its values. Defaults are in `config.settings`: a
-key that was not given stays unset here. The core of pydantic checks them, without its models: building a class for
-each table takes longer than all else that opens a project. It is used in this module alone and none of its words
-leave it: `check_table` gives problems in ours.
+key that was not given stays unset here. No library checks the tables: each kind reads its values itself, so that
+little is left to do, and importing one takes longer than all else that opens a project.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
-
-from pydantic_core import PydanticCustomError, SchemaValidator, ValidationError, core_schema
 
 from overbrainer_core.config.hints import known_hint, name_text
 from overbrainer_core.config.kinds import (
@@ -51,28 +48,12 @@ class Table:
         own = {name: _Required(kind) if name in self.required else kind for name, kind in self.fields.items()}
         return Table(**own, **keys)
 
-    @cached_property
-    def validator(self) -> SchemaValidator:
-        """What checks such a table."""
-        fields = {name: _field(kind, is_required=name in self.required) for name, kind in self.fields.items()}
-        return SchemaValidator(core_schema.typed_dict_schema(fields, extra_behavior="forbid"))
-
 
 class _Required:
     """A key that must be there."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-
-
-def _field(kind: Kind, *, is_required: bool) -> core_schema.TypedDictField:
-    def check(value: object) -> Any:
-        try:
-            return value.value if isinstance(value, Typed) else kind.from_file(value)
-        except ValueError:
-            raise PydanticCustomError("kind", "refused") from None
-
-    return core_schema.typed_dict_field(core_schema.no_info_plain_validator_function(check), required=is_required)
 
 
 _ENGINE = choice("docker", "podman")
@@ -282,18 +263,19 @@ def check_table(
     """
     if not isinstance(values, dict):
         return {}, [wrong_type(path, "a table")]
-    try:
-        return table.validator.validate_python(values), []
-    except ValidationError as error:
-        found = [(str(item["loc"][0]), item["type"]) for item in error.errors(include_url=False, include_input=False)]
-    unknown = [name for name, kind in found if kind == "extra_forbidden"]
+    unknown = [name for name in values if name not in table.fields]
     problems = [unknown_field(path, name, _listed(table, section), variables=variables) for name in unknown]
-    for name, kind in found:
-        if kind == "missing" and not unknown:
+    checked: dict[str, Any] = {}
+    for name, kind in table.fields.items():
+        if name in values:
+            value = values[name]
+            try:
+                checked[name] = value.value if isinstance(value, Typed) else kind.from_file(value)
+            except ValueError:
+                problems.append(Problem(f"{path}.{name}", kind.refusal))
+        elif name in table.required and not unknown:
             problems.append(missing_field(path, name, section=section))
-        elif kind not in ("missing", "extra_forbidden"):
-            problems.append(Problem(f"{path}.{name}", table.fields[name].refusal))
-    return {}, problems
+    return ({} if problems else checked), problems
 
 
 def _listed(table: Table, section: str) -> tuple[str, ...]:

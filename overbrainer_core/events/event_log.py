@@ -13,11 +13,12 @@ import logging
 import os
 import stat
 import sys
-from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, structs
 
 from overbrainer_core.clock import Clock, SystemClock
 from overbrainer_core.events.types import Event, JobStatus, Mark, Metric, System
@@ -36,23 +37,21 @@ def event_document(event: Event, moment: datetime) -> dict[str, Any]:
 def _event_fields(event: Event) -> dict[str, Any]:
     match event:
         case Metric(run_id=run_id, metric=metric):
-            return {"run_id": run_id, **asdict(metric)}
+            return {"run_id": run_id, **structs.asdict(metric)}
         case Mark(run_id=run_id, mark=mark):
-            values = asdict(mark)
+            values = structs.asdict(mark)
             return {"run_id": run_id, "mark": values.pop("kind"), **values}
         case JobStatus(run_id=run_id, state=state):
             return {"run_id": run_id, "status": state.phase, "code": state.exit_code}
         case System(run_id=run_id, sample=sample):
-            return {"run_id": run_id, **asdict(sample)}
+            return {"run_id": run_id, **structs.asdict(sample)}
         case _:
-            return {item.name: _value(getattr(event, item.name)) for item in fields(event)}
-
-
-def _value(value: Any) -> Any:
-    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
+            return structs.asdict(event)
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return _plain(structs.asdict(value))
     if isinstance(value, dict):
         # `time` of a metric line is the trainer's clock: it keeps its own name beside the line's time.
         return {

@@ -9,7 +9,7 @@ Of a run: `RunCreated`, `RunWatched` before any `Metric`, `Mark`, `JobStatus` or
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_core.values.job import JobState
 from overbrainer_core.values.metric import PhaseMark, TrainMetric
@@ -18,24 +18,21 @@ from overbrainer_core.values.stage import Stage, StageStats
 from overbrainer_core.values.usage import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageStarted:
+class StageStarted(Struct, frozen=True, kw_only=True):
     """A stage begins; `total` counts every selected item, those already done included."""
 
     stage: Stage
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageModel:
+class StageModel(Struct, frozen=True, kw_only=True):
     """The model that a stage asks."""
 
     stage: Stage
     model: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemDone:
+class ItemDone(Struct, frozen=True, kw_only=True):
     """An item is on disk; without usage it was there before (skipped). `cost` in USD at the role's price."""
 
     stage: Stage
@@ -45,8 +42,7 @@ class ItemDone:
     excluded: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemFailed:
+class ItemFailed(Struct, frozen=True, kw_only=True):
     """An attempt failed and will be made again (`retryable`), or the item failed for good."""
 
     stage: Stage
@@ -55,8 +51,7 @@ class ItemFailed:
     retryable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LimitChanged:
+class LimitChanged(Struct, frozen=True, kw_only=True):
     """What the stage's model is asked at most was lowered or raised, as its provider refused or took requests.
 
     None where no limit is in force but `pipeline.concurrency`.
@@ -67,56 +62,49 @@ class LimitChanged:
     per_minute: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageFinished:
+class StageFinished(Struct, frozen=True, kw_only=True):
     """A stage reached its end."""
 
     stage: Stage
     stats: StageStats
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunCreated:
+class RunCreated(Struct, frozen=True, kw_only=True):
     """A run has its ID and its record; its job has not started."""
 
     run_id: str
     target: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunWatched:
+class RunWatched(Struct, frozen=True, kw_only=True):
     """A run is followed from here on; `job` names an export or a compare, None is the training."""
 
     run_id: str
     job: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """A training or evaluation log of a followed run."""
 
     run_id: str
     metric: TrainMetric
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A phase line of a followed run."""
 
     run_id: str
     mark: PhaseMark
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobStatus:
+class JobStatus(Struct, frozen=True, kw_only=True):
     """The state of a followed run's job changed, or is told for the first time."""
 
     run_id: str
     state: JobState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class System:
+class System(Struct, frozen=True, kw_only=True):
     """A sample of the machine that a followed run's job runs on."""
 
     run_id: str

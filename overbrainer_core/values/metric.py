@@ -6,12 +6,12 @@ not a finite number is None.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainMetric:
+
+class TrainMetric(Struct, frozen=True, kw_only=True):
     """One `log` line: values of a training step, or of an evaluation when `eval_loss` is set.
 
     `time` is in Unix seconds of the trainer's clock.
@@ -36,8 +36,7 @@ class MarkKind(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseMark:
+class PhaseMark(Struct, frozen=True, kw_only=True):
     """One `begin`, `stage`, `eval` or `end` line.
 
     `name` only for a stage (train, merge, export, compare), `step` for `eval` (from 1, in each evaluation) and

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+
+class Disk(Struct, frozen=True, kw_only=True):
     """A file system; `is_shared` on a network volume, whose figures are the whole cluster's."""
 
     mount: str
@@ -24,16 +24,14 @@ class Disk:
         return self.used_bytes / usable if usable else 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """Memory in use and its limit, a container's where it has one."""
 
     used_bytes: int
     limit_bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cpu:
+class Cpu(Struct, frozen=True, kw_only=True):
     """CPU use 0..1 (None on a first sample), 1-minute load, CPUs, and whether the figures are a container's."""
 
     usage: float | None
@@ -42,8 +40,7 @@ class Cpu:
     is_container: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gpu:
+class Gpu(Struct, frozen=True, kw_only=True):
     """One GPU as `nvidia-smi` lists it; utilization 0..1, memory in bytes, degrees Celsius, watts."""
 
     index: int
@@ -56,8 +53,7 @@ class Gpu:
     power_limit_w: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineSample:
+class MachineSample(Struct, frozen=True, kw_only=True):
     """One sample; `at` is this machine's clock when the answer arrived, the run directory's disk is first."""
 
     at: datetime

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from overbrainer_core.values.usage import Usage
 
@@ -26,8 +27,7 @@ class Exclusion(StrEnum):
     NO_RAW_REASONING = "no_raw_reasoning"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageStats:
+class StageStats(Struct, frozen=True, kw_only=True):
     """Counters of a stage: items by result, tokens of every completed request, cost in USD or unknown."""
 
     done: int = 0
@@ -38,8 +38,7 @@ class StageStats:
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitReport:
+class SplitReport(Struct, frozen=True, kw_only=True):
     """What a split wrote; `excluded` counts by reason in the order of `Exclusion`, zero counts left out."""
 
     train: int

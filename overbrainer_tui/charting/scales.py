@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 LOG_RATIO = 2
 """Largest over smallest value from which a positive range is drawn logarithmically."""
@@ -26,8 +27,7 @@ _MANTISSAS = ((1.0,), (2.0, 5.0), (1.5, 3.0, 7.0), (1.2, 1.75, 2.5, 4.0, 6.0, 8.
 """Round numbers of a logarithmic axis, the most welcome first."""
 
 
-@dataclass(frozen=True, slots=True)
-class XScale:
+class XScale(Struct, frozen=True):
     """Steps from `start` to `end` over `dots` dot columns."""
 
     start: int
@@ -75,8 +75,7 @@ def _nice_step(least: float) -> float:
     return 10 * power
 
 
-@dataclass(frozen=True, slots=True)
-class YScale:
+class YScale(Struct, frozen=True):
     """Values from `low` (bottom) to `high` (top) over `dots` dot rows."""
 
     low: float

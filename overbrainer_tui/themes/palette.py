@@ -8,8 +8,8 @@ are made once per tone and kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.color import Color, ColorType
 from rich.style import Style
 
@@ -17,8 +17,7 @@ from overbrainer_tui.cells import Tone
 from overbrainer_tui.look import ColorLevel, Look
 
 
-@dataclass(frozen=True, slots=True)
-class RoleColors:
+class RoleColors(Struct, frozen=True):
     """One role: RGB and index in dark, light and safe; name at 16 colours ('' is the default); mono attributes."""
 
     rgb: tuple[str, str, str]
@@ -62,8 +61,7 @@ ROLES: Mapping[str, RoleColors] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Struct, frozen=True):
     """The colours of one theme at a level that paints: foreground by role, background by ground."""
 
     roles: Mapping[str, Color]

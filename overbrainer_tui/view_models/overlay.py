@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 from overbrainer_tui.view_models.input import OneLineInput
 
 
@@ -22,8 +24,7 @@ class RowTone(StrEnum):
     """A paragraph in dim."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DialogRow:
+class DialogRow(Struct, frozen=True, kw_only=True):
     """A label with its value and a remark after it; wrapped as a whole; an empty row separates."""
 
     label: str = ""
@@ -32,8 +33,7 @@ class DialogRow:
     tone: RowTone = RowTone.PLAIN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confirm:
+class Confirm(Struct, frozen=True, kw_only=True):
     """A question: `y` does `on_yes`, every other key does nothing. `subject` is what the answer is about."""
 
     title: str
@@ -64,8 +64,7 @@ class StageMenu:
     index: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Help:
+class Help(Struct, frozen=True, kw_only=True):
     """The keys."""
 
 

@@ -6,8 +6,9 @@ are kept in the order they arose; one about work that was taken up again is drop
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from overbrainer_tui.view_models.overlay import DialogRow, RowTone
 from overbrainer_tui.view_models.pipeline import PipelineModel
@@ -25,8 +26,7 @@ class QuitPhase(StrEnum):
     """The terminal failed: nothing is drawn any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
+class _Note(Struct, frozen=True):
     text: str
     subject: str
 

@@ -6,7 +6,7 @@ something other than training steps the phase is told in the ETA's place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_core.runs.record import RunRecord, RunState
 from overbrainer_core.training.phases import Phase, PhaseKind
@@ -27,8 +27,7 @@ _AT = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
+class RunFacts(Struct, frozen=True, kw_only=True):
     """What is known of a run; `epochs` and `has_merge` come from the settings of now."""
 
     record: RunRecord

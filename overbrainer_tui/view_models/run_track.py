@@ -8,8 +8,9 @@ generation tells.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from overbrainer_core.training.pace import Pace
 from overbrainer_core.training.phases import PhaseTracker
@@ -32,8 +33,7 @@ MESSAGES_KEPT = 3
 """Reported lines shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainedWith:
+class TrainedWith(Struct, frozen=True, kw_only=True):
     """What a run was started with, by its own files; None where they do not say. `adapter` is `full` without one."""
 
     base_model: str | None = None

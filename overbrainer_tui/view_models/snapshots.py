@@ -6,9 +6,10 @@ Numbers stay numbers here: their text, width and colour are the views' business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from overbrainer_core.values.sample import MachineSample
 from overbrainer_core.values.stage import SplitReport, Stage, StageStats
@@ -36,8 +37,7 @@ class Progress(StrEnum):
     """It ended early."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class Cost(Struct, frozen=True, kw_only=True):
     """USD, `None` when nothing of it is known; `is_partial` when a part has no known price."""
 
     usd: float | None
@@ -47,8 +47,7 @@ class Cost:
 # Frame
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tab:
+class Tab(Struct, frozen=True, kw_only=True):
     """One view that exists: its digit, its name, whether it is shown and whether work runs in it."""
 
     key: str
@@ -57,16 +56,14 @@ class Tab:
     has_work: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeaderShown:
+class HeaderShown(Struct, frozen=True, kw_only=True):
     """The header: tabs in order, project name."""
 
     tabs: tuple[Tab, ...]
     project: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hint:
+class Hint(Struct, frozen=True, kw_only=True):
     """One key hint of the footer; refused ones are struck."""
 
     key: str
@@ -74,16 +71,14 @@ class Hint:
     is_refused: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
+class Status(Struct, frozen=True, kw_only=True):
     """The latest status message."""
 
     level: Level
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FooterShown:
+class FooterShown(Struct, frozen=True, kw_only=True):
     """The footer; a status takes the place of the hints.
 
     `work` has a label for each piece of work running, in order: a spinner is drawn before the first when there is one.
@@ -99,8 +94,7 @@ class FooterShown:
     newer_version: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmptyKey:
+class EmptyKey(Struct, frozen=True, kw_only=True):
     """A key that an empty view names: what it does and what it needs (may be empty)."""
 
     key: str
@@ -108,8 +102,7 @@ class EmptyKey:
     needs: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmptyShown:
+class EmptyShown(Struct, frozen=True, kw_only=True):
     """What a view without content says: a bold sentence, a plain one, up to three keys."""
 
     title: str
@@ -117,8 +110,7 @@ class EmptyShown:
     keys: tuple[EmptyKey, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorShown:
+class ErrorShown(Struct, frozen=True, kw_only=True):
     """What a view says when its content cannot be read: what failed, why, what is safe, the keys."""
 
     title: str
@@ -130,8 +122,7 @@ class ErrorShown:
 # Pipeline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageRow:
+class StageRow(Struct, frozen=True, kw_only=True):
     """One stage: counts are 0 until it started; `total` None before."""
 
     stage: Stage
@@ -150,16 +141,14 @@ class StageRow:
         return min(1.0, self.finished / self.total) if self.total else 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainLink:
+class ChainLink(Struct, frozen=True, kw_only=True):
     """One link of auto mode: a stage or `train`; `progress` is PENDING, RUNNING, DONE or STOPPED."""
 
     name: str
     progress: Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemError:
+class ItemError(Struct, frozen=True, kw_only=True):
     """A failed attempt of an item; `is_final` when the item failed for good, else it is tried again."""
 
     stage: Stage
@@ -168,8 +157,7 @@ class ItemError:
     is_final: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StageResult:
+class StageResult(Struct, frozen=True, kw_only=True):
     """What a stage reported at its end; `split` only for split; `summary` is the command line's own line."""
 
     stage: Stage
@@ -179,8 +167,7 @@ class StageResult:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PipelineShown:
+class PipelineShown(Struct, frozen=True, kw_only=True):
     """The Pipeline view: `rows` are the four stages in order.
 
     `chain` is empty while no chain ran. `errors` are the newest five of `errors_total`, oldest first. `error` ended the
@@ -204,8 +191,7 @@ class PipelineShown:
 # Training
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(Struct, frozen=True, kw_only=True):
     """One run of the table; `state` is the recorded word, `work` what the app does with it (`followed`, ...) or ''."""
 
     run_id: str
@@ -215,8 +201,7 @@ class RunRow:
     is_followed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsShown:
+class RunsShown(Struct, frozen=True, kw_only=True):
     """The runs table, newest first; `is_stale` when `runs/` could not be read again and the rows are older."""
 
     rows: tuple[RunRow, ...] = ()
@@ -225,16 +210,14 @@ class RunsShown:
     is_stale: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Points:
+class Points(Struct, frozen=True, kw_only=True):
     """A series: steps ascending, one value each, reduced to what a screen can show (ends and extremes are kept)."""
 
     steps: tuple[int, ...] = ()
     values: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSeries:
+class RunSeries(Struct, frozen=True, kw_only=True):
     """The curves of a run; equal `revision`s of one run are equal curves.
 
     `best_eval` is the lowest evaluation loss as (step, value). `last_step` is the highest step of any log.
@@ -251,8 +234,7 @@ class RunSeries:
     best_eval: tuple[int, float] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CursorShown:
+class CursorShown(Struct, frozen=True, kw_only=True):
     """The chart's cursor: a step of the curves and the values at it (None where a series has none there)."""
 
     step: int
@@ -262,16 +244,14 @@ class CursorShown:
     grad_norm: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RailStep:
+class RailStep(Struct, frozen=True, kw_only=True):
     """A step of the phase rail: `setup`, `train`, `finalize`, `merge`, `retrieve`."""
 
     name: str
     progress: Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhaseShown:
+class PhaseShown(Struct, frozen=True, kw_only=True):
     """What a job does besides training steps: its whole text, and progress when it has one."""
 
     text: str
@@ -280,8 +260,7 @@ class PhaseShown:
     total: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageRow:
+class MessageRow(Struct, frozen=True, kw_only=True):
     """A line that a run's task reported; `level` ERROR for its final error."""
 
     time: datetime
@@ -289,8 +268,7 @@ class MessageRow:
     level: Level = Level.INFO
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelectedRun:
+class SelectedRun(Struct, frozen=True, kw_only=True):
     """The run under the cursor of the table.
 
     `activity` is `starting`, `cancelling`, `stopping`, `waiting` or '' and takes the place of the rail's running word.
@@ -332,8 +310,7 @@ class SelectedRun:
     cursor: CursorShown | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineShown:
+class MachineShown(Struct, frozen=True, kw_only=True):
     """The samples of the selected run's machine, oldest first, 60 at most; `age_s` only when the last one is stale."""
 
     samples: tuple[MachineSample, ...] = ()
@@ -341,8 +318,7 @@ class MachineShown:
     age_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingShown:
+class TrainingShown(Struct, frozen=True, kw_only=True):
     """The Training view; with `empty` or `error` the table has no rows."""
 
     runs: RunsShown
@@ -362,8 +338,7 @@ class LogSource(StrEnum):
     JOB = "job"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogRow:
+class LogRow(Struct, frozen=True, kw_only=True):
     """One line; a line of a job's log has no time, level and area."""
 
     text: str
@@ -372,8 +347,7 @@ class LogRow:
     area: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogsShown:
+class LogsShown(Struct, frozen=True, kw_only=True):
     """The Logs view: `rows` end at the line at the bottom, at most as many as `log_rows` gives for the terminal.
 
     `level` is the lowest level shown, upper case (own lines only). `newer` lines are below. The lines are shifted left

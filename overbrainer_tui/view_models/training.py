@@ -7,8 +7,9 @@ runs stay hidden until the app restarts. Events fold into the track of their run
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from overbrainer_core.events.types import Event, JobStatus, Mark, Metric, RunCreated, RunWatched, System
 from overbrainer_core.runs.record import RunRecord, RunState
@@ -27,8 +28,7 @@ from overbrainer_tui.view_models.snapshots import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingSetup:
+class TrainingSetup(Struct, frozen=True, kw_only=True):
     """What the settings say about training: the target's name, None without `[training]`."""
 
     target: str | None = None

@@ -7,7 +7,8 @@ down to one. Never dropped: the bar row, a loss chart of five rows, the final er
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from overbrainer_tui.cells import DIM, Line, Row
 from overbrainer_tui.look import Look
@@ -47,8 +48,7 @@ _TALL_NARROW_PLOT = 15
 """Rows of the plot that messages under it leave in the narrow view."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingLayout:
+class TrainingLayout(Struct, frozen=True, kw_only=True):
     """Columns and rows of the view's parts; `rail_width` is 0 without a rail, `rail_y` its first row."""
 
     top: int

@@ -7,8 +7,9 @@ repaints little. Paint order: grid, now line, cursor, raw points, eval line, tra
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from overbrainer_core.text import cell_width
 from overbrainer_tui import text
@@ -33,8 +34,7 @@ SLICE_CELLS = 16
 EVAL, TRAIN = Tone("eval"), Tone("train")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartInput:
+class ChartInput(Struct, frozen=True, kw_only=True):
     """What a chart shows; equal inputs draw equal charts."""
 
     series: RunSeries
@@ -48,8 +48,7 @@ class ChartInput:
         return (self.series.run_id, self.series.revision, self.is_running, self.is_fitted, self.cursor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartShape:
+class ChartShape(Struct, frozen=True, kw_only=True):
     """Where a chart stands and which rows it has."""
 
     x: int

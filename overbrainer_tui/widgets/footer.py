@@ -5,7 +5,7 @@ The one moving cell of the screen, the spinner, has a place of its own: the row 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_core.text import cell_width, cut
 from overbrainer_tui import text
@@ -24,8 +24,7 @@ MIN_HINT_CELLS = 12
 """Cells that work labels leave to hints and messages, as long as there are that many."""
 
 
-@dataclass(frozen=True, slots=True)
-class FooterRow:
+class FooterRow(Struct, frozen=True):
     """The footer's row, and the column of the spinner when there is work."""
 
     row: Row

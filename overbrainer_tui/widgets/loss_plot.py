@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_tui import text
 from overbrainer_tui.cells import DIM, LINE, Tone
@@ -23,8 +23,7 @@ _EVAL_GAP = 3
 """Every third dot of the eval line is set."""
 
 
-@dataclass(frozen=True, slots=True)
-class LossLayers:
+class LossLayers(Struct, frozen=True):
     """What is painted: curves as columns, the cursor, and the scales they stand on."""
 
     series: RunSeries
@@ -36,8 +35,7 @@ class LossLayers:
     y: YScale
 
 
-@dataclass(frozen=True, slots=True)
-class LossDrawn:
+class LossDrawn(Struct, frozen=True):
     """The plot, the ticks of its y axis, and values for the right gutter as (row, text, tone)."""
 
     plot: Plot

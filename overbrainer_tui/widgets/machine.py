@@ -7,7 +7,8 @@ fit are dropped whole from the end. A shared disk never warns.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from overbrainer_core.text import cell_width
 from overbrainer_core.values.sample import Gpu, MachineSample
@@ -28,8 +29,7 @@ _NAME, _HISTORY = 6, 12
 _PAST, _HOST_PAST = FAINT, Tone("hist")
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Struct, frozen=True):
     """The words right of a gauge: used and total, then parts that may be dropped from the end."""
 
     used: str
@@ -39,8 +39,7 @@ class Figures:
     role: Role = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class MachineRow:
+class MachineRow(Struct, frozen=True):
     """One row of the panel: share in use now, its history, what the gauge shows, figures."""
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_tui.cells import Tone
 from overbrainer_tui.charting.columns import Column
@@ -11,8 +11,7 @@ from overbrainer_tui.charting.plot import Plot
 from overbrainer_tui.look import Look
 
 
-@dataclass(frozen=True, slots=True)
-class Multiple:
+class Multiple(Struct, frozen=True):
     """One small curve: its name, columns, rows, newest value as text; `is_peak` draws the maximum per column."""
 
     name: str

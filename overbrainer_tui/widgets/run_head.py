@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from overbrainer_core.text import cell_width
 from overbrainer_tui import text
@@ -21,8 +21,7 @@ _STATUS_CELLS = 23
 """Cells right of the bar in the narrow view: step of a long run, percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Struct, frozen=True):
     """A dim label over a value."""
 
     name: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 import pytest
+from msgspec.structs import fields
 
 from overbrainer_core.text import cell_width
 from overbrainer_tui.glyphs import ASCII, UNICODE, Glyphs

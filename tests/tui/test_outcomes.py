@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from overbrainer_core.events.types import ItemDone, StageStarted
 from overbrainer_core.log_setup import LogEntry

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import is_dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from overbrainer_core.events import types
 
@@ -15,6 +16,5 @@ def test_every_variant_is_listed_once() -> None:
 
 def test_every_variant_is_a_frozen_value() -> None:
     for kind in types.EVENT_TYPES:
-        assert is_dataclass(kind)
-        assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
-        assert hasattr(kind, "__slots__")
+        assert issubclass(kind, Struct)
+        assert kind.__struct_config__.frozen

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import random
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from overbrainer_core.values.metric import TrainMetric
 from overbrainer_tui.cells import row_text, width_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from overbrainer_core.values.sample import Cpu, Disk, MachineSample
 from overbrainer_tui.cells import Row, Tone, row_text, width_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from overbrainer_tui.cells import Span, Tone, row_text, width_of
 from overbrainer_tui.look import Look

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from overbrainer_core.values.stage import Exclusion, SplitReport, Stage, StageStats
 from overbrainer_core.values.usage import Usage

@@ -19,7 +19,7 @@ MACHINE = MachineLook(
     is_writable=True,
     missing=(),
     disk=None,
-    gpus=(H200, replace(H200, index=1)),
+    gpus=(H200, Gpu(index=1, name="NVIDIA H200", memory_total_bytes=143771 << 20)),
     driver="580.65.06",
     cuda=(13, 0),
 )
