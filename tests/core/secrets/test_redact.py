@@ -100,10 +100,10 @@ def test_a_known_value_never_stays(before: str, value: str, after: str) -> None:
 )
 def test_a_long_line_takes_linear_time(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    start = time.perf_counter()
+    start = time.process_time()
     redact(text)
     Masker([KEY]).mask_known(text)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_log_line_without_a_secret_costs_little() -> None:

@@ -68,9 +68,9 @@ def test_the_cost_follows_the_points_linearly_and_the_screen_from_there() -> Non
         values = tuple(1.0 + step % 7 for step in steps)
         best = math.inf
         for _ in range(3):
-            started = time.perf_counter()
+            started = time.thread_time()
             columns = columns_of(steps, values, scale)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.thread_time() - started)
         assert len(columns) <= 120
         return best
 
