@@ -135,6 +135,8 @@ def _kind_in(key: tuple[str, ...], depth: int, fields: Mapping[str, Kind], varia
     if kind is None:
         return _unknown(key, depth, tuple(fields), variable)
     if kind is FREE:
+        if not all(key[depth + 1 :]):
+            return Problem(".".join(key[: depth + 1]), f"{name_text(variable.name)} names no key in it")
         return kind if len(key) > depth + 1 else schema.wrong_type(".".join(key), FREE.expected)
     return kind if len(key) == depth + 1 else schema.wrong_type(".".join(key[: depth + 1]), kind.expected)
 
