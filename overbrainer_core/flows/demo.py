@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,24 +76,40 @@ def prepare_demo(root: Path) -> DemoProject:
         raise MissingNumpyError
     paths = ProjectPaths(root)
     if paths.demo.is_file():
+        if not os.path.lexists(paths.version):
+            _write(root, _missing(root))
         return DemoProject(root=root, is_new=False)
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise ConfigError(f"{root} is not empty and holds no demo")
-    _write(root)
+    _write(root, _files())
     return DemoProject(root=root, is_new=True)
 
 
-def _write(root: Path) -> None:
+def _files() -> dict[str, tuple[str, int]]:
+    """Text and permission bits by path; the sign of a demo first, so that a killed call can be taken up."""
     from overbrainer_core.llm.demo_tables import DEMO_TABLES_VERSION  # the tables are large
 
     prompts = ("subtopics", "questions", "answer_system", "judge")
-    files = {
+    return {
+        ".overbrainer/demo": (f"{DEMO_TABLES_VERSION}\n", 0o666),
         **{f"prompts/{name}.txt": (assets.template(f"prompts/{name}.txt"), 0o666) for name in prompts},
         "README.md": (assets.template("demo_readme.md"), 0o666),
         ".env": (assets.template("demo.env"), 0o600),
-        ".overbrainer/demo": (f"{DEMO_TABLES_VERSION}\n", 0o666),
         "overbrainer.toml": (assets.template("demo.toml"), 0o666),
     }
+
+
+def _missing(root: Path) -> dict[str, tuple[str, int]]:
+    """What a killed call did not write; a file that it had only created is removed."""
+    files = _files()
+    for name in files:
+        path = root / name
+        if path.is_file() and path.stat().st_size == 0:
+            path.unlink()
+    return {name: file for name, file in files.items() if not os.path.lexists(root / name)}
+
+
+def _write(root: Path, files: Mapping[str, tuple[str, int]]) -> None:
     write_new_project(root, files)
     _log.info("demo project written to %s", root)
 

@@ -45,6 +45,27 @@ def test_an_existing_demo_is_found_and_nothing_in_it_rewritten(tmp_path: Path) -
     assert (root / "overbrainer.toml").read_text() == "changed"
 
 
+@pytest.mark.parametrize("written", range(1, 12))
+def test_a_demo_whose_writing_was_killed_is_finished(tmp_path: Path, written: int) -> None:
+    whole, root = prepare_demo(tmp_path / "whole").root, tmp_path / "demo"
+    names: tuple[str, ...] = (
+        ".overbrainer/demo",
+        "prompts/subtopics.txt",
+        "prompts/questions.txt",
+        "prompts/answer_system.txt",
+    )
+    names += ("prompts/judge.txt", "README.md", ".env", "overbrainer.toml", ".gitignore")
+    for name in names[:written]:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes((whole / name).read_bytes())
+    if 1 < written <= len(names):
+        (root / names[written - 1]).write_bytes(b"")
+    prepare_demo(root)
+    for path in whole.rglob("*"):
+        if path.is_file():
+            assert (root / path.relative_to(whole)).read_bytes() == path.read_bytes()
+
+
 def test_an_empty_directory_is_used(tmp_path: Path) -> None:
     (tmp_path / "demo").mkdir()
     assert prepare_demo(tmp_path / "demo").is_new
