@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ async def serving_metrics(
     try:
         listener = _listener(listen)
     except OSError as error:
-        _log.warning("cannot serve the metrics on %s: %s", listen, error.strerror or error)
+        _log.warning("cannot serve the metrics on %s: %s", listen, _cause(error))
         yield None
         return
     address = _address_of(listener)
@@ -59,6 +60,11 @@ async def serving_metrics(
             _log.warning("metrics on %s have no authentication", address)
         async with beside(_Endpoint(text, timing or ServerTiming()).serve(listener)):
             yield address
+
+
+def _cause(error: OSError) -> str:
+    """The system's words alone: the library adds the address once more."""
+    return os.strerror(error.errno) if error.errno else "the address is not one of this machine"
 
 
 def _listener(listen: str) -> socket.socket:

@@ -137,7 +137,7 @@ async def test_an_address_in_use_is_a_warning(caplog: pytest.LogCaptureFixture) 
         async with serving_metrics(listen, str) as address:
             assert address is None
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"cannot serve the metrics on {listen}: ")
+    assert record.getMessage() == f"cannot serve the metrics on {listen}: Address already in use"
 
 
 async def test_the_start_tells_the_address_and_what_is_open_to_all(caplog: pytest.LogCaptureFixture) -> None:
