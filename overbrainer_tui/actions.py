@@ -210,6 +210,7 @@ _PIPELINE = (
         shown="c",
         help="cancel auto mode's stage",
         deed=pipeline_actions.ask_cancel_auto,
+        hint="cancel auto",
         title="Cancel auto mode",
         view=View.PIPELINE,
     ),
@@ -307,14 +308,15 @@ _TRAINING = (
             shown=shown,
             help=words,
             deed=_move_run(key),
+            hint=hint,
             title=title,
             view=View.TRAINING,
             refusal=training_actions.chart_refusal,
         )
-        for name, key, shown, words, title in (
-            ("cursor_back", ",", ", .", "move the chart's cursor", "Chart: cursor back"),
-            ("cursor_forward", ".", ".", "", "Chart: cursor forward"),
-            ("fit", "z", "z", "fit the x axis, and back", "Chart: fit the x axis, and back"),
+        for name, key, shown, words, hint, title in (
+            ("cursor_back", ",", ", .", "move the chart's cursor", "cursor", "Chart: cursor back"),
+            ("cursor_forward", ".", ".", "", "", "Chart: cursor forward"),
+            ("fit", "z", "z", "fit the x axis, and back", "", "Chart: fit the x axis, and back"),
         )
     ),
 )
@@ -368,6 +370,47 @@ _LOGS = (
         view=View.LOGS,
     ),
     Action(
+        id="search",
+        keys=("/",),
+        shown="/",
+        help="search, Esc ends it",
+        deed=logs_actions.search,
+        hint="search",
+        title="Logs: search",
+        view=View.LOGS,
+    ),
+    Action(
+        id="next_match",
+        keys=("n",),
+        shown="n N",
+        help="next match, previous",
+        deed=lambda state: logs_actions.step_search(state, 1),
+        hint="next",
+        hint_key="n/N",
+        title="Logs: next match",
+        view=View.LOGS,
+        refusal=logs_actions.search_refusal,
+    ),
+    Action(
+        id="previous_match",
+        keys=("N",),
+        shown="N",
+        help="",
+        deed=lambda state: logs_actions.step_search(state, -1),
+        title="Logs: match before",
+        view=View.LOGS,
+        refusal=logs_actions.search_refusal,
+    ),
+    Action(
+        id="clear_search",
+        keys=("escape",),
+        shown="Esc",
+        help="",
+        deed=logs_actions.clear_search,
+        hint="end search",
+        view=View.LOGS,
+    ),
+    Action(
         id="export",
         keys=("x",),
         shown="x",
@@ -409,33 +452,58 @@ def help_rows(view: View | None) -> tuple[tuple[str, str], ...]:
     return tuple((action.shown, action.help) for action in ACTIONS if action.view is view and action.help)
 
 
-_HINTS: dict[View, tuple[str, ...]] = {
-    View.PIPELINE: ("stage_menu", "auto", "quit", "views"),
-    View.TRAINING: ("select_run", "attach", "cancel", "start", "clear"),
-    View.LOGS: ("scroll", "follow", "level", "source", "export"),
-}
-
-
 def hints(state: AppState) -> tuple[Hint, ...]:
-    """The footer's hints of the view shown, most useful first."""
-    ids = _training_hints(state) if state.view is View.TRAINING else _HINTS[state.view]
+    """The footer's hints of the view shown, those that matter now first."""
+    if state.is_typing:
+        return (Hint(key="Enter", label="keep"), Hint(key="Esc", label="clear"))
     is_locked = state.lock_reason is not None or state.is_readonly
     return tuple(
         Hint(key=action.hint_key or action.shown, label=action.hint, is_refused=is_locked and action.is_locked)
-        for action in map(by_id, ids)
+        for action in map(by_id, _hinted(state))
     )
 
 
+def _hinted(state: AppState) -> tuple[str, ...]:
+    match state.view:
+        case View.PIPELINE:
+            return _pipeline_hints(state)
+        case View.TRAINING:
+            return _training_hints(state)
+        case View.LOGS:
+            return _logs_hints(state)
+
+
+def _pipeline_hints(state: AppState) -> tuple[str, ...]:
+    """A chain that runs can be cancelled."""
+    chain = state.chain
+    is_cancellable = chain is not None and chain.is_running and not chain.is_training
+    return (*(("cancel_auto",) if is_cancellable else ()), "stage_menu", "auto", "quit", "views")
+
+
 def _training_hints(state: AppState) -> tuple[str, ...]:
-    """What the selected run can do comes first: a stopped one resumes, a followed one stops."""
+    """What the selected run asks for comes first: a stopped one resumes, a running one is attached, then stops."""
     record = state.training.selected
     if record is None:
-        return ("start",) if not state.training.all_records else ("select_run", "start")
-    if record.state is RunState.STOPPED and record.snapshot is not None:
-        return ("select_run", "resume", "start", "attach", "cancel", "clear")
+        return ("start", "quit", "views") if not state.training.all_records else ("start", "select_run", "views")
+    clear = ("clear",) if state.training.clearable else ()
+    cursor = ("cursor_back",) if state.training.has_curve else ()
     if state.training.tasks.of_run(record.id) is not None:
-        return ("select_run", "stop", "cancel", "start", "clear")
-    return _HINTS[View.TRAINING]
+        return ("stop", "select_run", "cancel", *cursor, "start", *clear)
+    if not record.state.has_ended:
+        return ("attach", "select_run", "stop", "cancel", "start", *clear)
+    if record.state is RunState.STOPPED and record.snapshot is not None:
+        return ("resume", "select_run", "start", *cursor, *clear)
+    if record.state is RunState.FAILED:
+        return (*clear, "select_run", "start", *cursor)
+    return ("select_run", "start", *cursor, *clear)
+
+
+def _logs_hints(state: AppState) -> tuple[str, ...]:
+    """Scrolled back, the way to the newest line comes first; in a search, its next line."""
+    if state.logs.is_searching:
+        return ("next_match", "clear_search", "search", "scroll", "follow")
+    follow, rest = ("follow",), ("search", "level", "source", "export")
+    return (*follow, "scroll", *rest) if state.logs.is_pinned else ("scroll", *follow, *rest)
 
 
 def palette_entries(state: AppState, text: str) -> tuple[tuple[Action, str | None], ...]:

@@ -45,10 +45,12 @@ CSS_FILES = ("styles/base.tcss", "views/pipeline.tcss", "views/training.tcss", "
 class OverlayBox(Canvas):
     """What floats over the views."""
 
+    piece: Piece | None = None
     DEFAULT_CSS = "OverlayBox { layer: overlay; position: absolute; display: none; }"
 
     def put(self, piece: Piece | None) -> bool:
         """Show a piece at its place, or nothing; whether it has just opened."""
+        self.piece = piece
         if piece is None:
             self.display = False
             return False
@@ -255,8 +257,9 @@ class OverbrainerApp(App[int]):
     def _place_at(self, x: int, y: int) -> Place | None:
         """What is at a cell of the screen."""
         state = self.engine.state
-        if state.overlay is not None:
-            return place_in_overlay(state, self._look, x, y)
+        piece = self.query_one(OverlayBox).piece
+        if piece is not None:
+            return place_in_overlay(state, piece, x, y)
         for board in (self.query_one(HeaderBar), self.views[state.view]):
             region = board.region
             if region.contains(x, y):

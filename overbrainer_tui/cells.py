@@ -102,6 +102,21 @@ def slice_cells(text: str, start: int, end: int) -> str:
     return "".join(kept)
 
 
+def fitting_start(text: str, cells: int) -> str:
+    """The start of a text that fits: a path is broken after a separator rather than in a name; one character at least.
+
+    The whole text when it fits.
+    """
+    used = 0
+    for index, char in enumerate(text):
+        used += char_width(char)
+        if used > cells:
+            head = text[: max(1, index)]
+            after = head.rfind("/") + 1
+            return head[:after] if after > len(head) // 4 else head
+    return text
+
+
 @dataclass(slots=True)
 class _Put:
     start: int

@@ -15,6 +15,7 @@ from overbrainer_core.runs.record import RunRecord
 from overbrainer_core.values.stage import SplitReport, Stage
 from overbrainer_tui.view_models.run_track import TrackData, TrainedWith
 from overbrainer_tui.view_models.snapshots import Cost, Level
+from overbrainer_tui.view_models.spending import CostFacts
 
 
 class Purpose(StrEnum):
@@ -120,6 +121,17 @@ class ReloadSettings(Struct, frozen=True, kw_only=True):
     """Read `overbrainer.toml` and `.env` again when they changed."""
 
 
+class WatchSettings(Struct, frozen=True, kw_only=True):
+    """Follow the edits of `overbrainer.toml` and `.env` until the app is left."""
+
+
+class EstimateCost(Struct, frozen=True, kw_only=True):
+    """Estimate what a stage costs, or all of them; `ticket` tells the opening of a question from a later one."""
+
+    ticket: int
+    name: str
+
+
 class ExportLogs(Struct, frozen=True, kw_only=True):
     """Write lines to a new file in `.overbrainer/`."""
 
@@ -160,6 +172,8 @@ Effect = (
     | ReadJobLog
     | ReadHistory
     | ReloadSettings
+    | WatchSettings
+    | EstimateCost
     | ExportLogs
     | KeepTheme
     | OpenRepository
@@ -277,23 +291,32 @@ class HistoryRead(Struct, frozen=True, kw_only=True):
 
 
 class SettingsRead(Struct, frozen=True, kw_only=True):
-    """The settings were read again: changed, the same, or unusable."""
+    """The settings were read again: these are in force, or they are unusable and the ones before stay."""
 
     facts: ProjectFacts | None = None
     error: str | None = None
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    """What the app shows of the settings."""
+    """What the app shows of the settings; `is_played` when every model is the demo's."""
 
     name: str
     concurrency: int
+    is_played: bool = False
     target: str | None = None
     kind: str = ""
     model: str = ""
     settings: str = ""
     epochs: int | None = None
     merge: bool = False
+
+
+class CostEstimated(Struct, frozen=True, kw_only=True):
+    """What a stage, or all of them, are expected to cost."""
+
+    ticket: int
+    name: str
+    facts: CostFacts
 
 
 class LogsExported(Struct, frozen=True, kw_only=True):
@@ -330,6 +353,7 @@ Outcome = (
     | JobLogRead
     | HistoryRead
     | SettingsRead
+    | CostEstimated
     | LogsExported
     | ThemeKept
     | BrowserFailed

@@ -18,7 +18,7 @@ from overbrainer_core.log_setup import LogBuffer, LogEntry
 from overbrainer_core.values.stage import Stage
 from overbrainer_tui import keys, outcomes, pointing, quit_actions
 from overbrainer_tui.bridge import Bridge
-from overbrainer_tui.effects import Effect, Outcome, ReadHistory
+from overbrainer_tui.effects import Effect, Outcome, ReadHistory, WatchSettings
 from overbrainer_tui.perform import Performer
 from overbrainer_tui.pieces import Place
 from overbrainer_tui.state import AppState
@@ -67,11 +67,18 @@ class Engine:
         self._waiting: deque[Fold] = deque()
         self._is_folding = False
         bridge = Bridge(session, group, self._on_events)
-        self._performer = Performer(session, group, bridge, tell=self.tell, leave=self._leave)
+        self._performer = Performer(
+            session,
+            group,
+            bridge,
+            tell=self.tell,
+            leave=self._leave,
+            is_leaving=lambda: state.quit.is_leaving,
+        )
 
     def open(self, effects: Callable[[AppState], list[Effect]] | None = None) -> None:
-        """The app opens: read what was spent, and do what it was opened for."""
-        self._fold(lambda: [ReadHistory(after_task=0)])
+        """The app opens: read what was spent, follow the settings, and do what it was opened for."""
+        self._fold(lambda: [ReadHistory(after_task=0), WatchSettings()])
         if effects is not None:
             self._fold(lambda: effects(self.state))
 

@@ -1,12 +1,12 @@
 """What does a key do? The one dispatcher: keys in, effects out.
 
-In this order: Ctrl-C, the overlay, `q`, `n` or Esc while a quit waits, the keys of everywhere, the keys of the view.
-Keys are named by their character (`J`, `?`) or by a word (`enter`, `shift+tab`, `ctrl+c`).
+In this order: Ctrl-C, the overlay, a search being typed, `n` or Esc while a quit waits, the keys of everywhere, the
+keys of the view. Keys are named by their character (`J`, `?`) or by a word (`enter`, `shift+tab`, `ctrl+c`).
 """
 
 from __future__ import annotations
 
-from overbrainer_tui import actions, pipeline_actions, quit_actions, training_actions
+from overbrainer_tui import actions, logs_actions, pipeline_actions, quit_actions, training_actions
 from overbrainer_tui.effects import Effect
 from overbrainer_tui.outcomes import read_selected
 from overbrainer_tui.state import AppState
@@ -20,9 +20,13 @@ def on_key(state: AppState, key: str) -> list[Effect]:
         return quit_actions.ask_quit_small(state) if key in ("q", "ctrl+c") else _answer_small(state, key)
     if key == "ctrl+c":
         state.overlay = None
+        if state.is_typing:
+            state.logs.end_search(is_kept=False)
         return quit_actions.ask_quit(state)
     if state.overlay is not None:
         return _on_overlay(state, key)
+    if state.is_typing:
+        return logs_actions.on_search_key(state, key)
     if key in ("n", "escape") and state.quit.phase is QuitPhase.WAITING:
         return quit_actions.stay(state)
     action = actions.find(key, state.view)
@@ -43,6 +47,8 @@ def on_paste(state: AppState, text: str) -> list[Effect]:
     if isinstance(state.overlay, Palette):
         state.overlay.input.paste(text)
         state.overlay.index = 0
+    elif state.overlay is None and state.is_typing and not state.is_too_small:
+        logs_actions.paste_search(state, text)
     return []
 
 
@@ -83,12 +89,11 @@ def _yes(state: AppState, confirm: Confirm) -> list[Effect]:
 
 
 def _on_menu(state: AppState, menu: StageMenu, key: str) -> list[Effect]:
-    last = len(pipeline_actions.MENU) - 1
     match key:
         case "k" | "up":
-            menu.index = max(0, menu.index - 1)
+            return pipeline_actions.select_entry(state, menu.index - 1)
         case "j" | "down":
-            menu.index = min(last, menu.index + 1)
+            return pipeline_actions.select_entry(state, menu.index + 1)
         case "enter":
             state.overlay = None
             return pipeline_actions.run_entry(state, pipeline_actions.MENU[menu.index][0])

@@ -28,6 +28,7 @@ from overbrainer_core.events.bus import Observer
 from overbrainer_core.events.event_log import EventLog
 from overbrainer_core.flows.session import Session, open_session
 from overbrainer_core.log_setup import LogBuffer, LogEntry, log_to_buffer
+from overbrainer_core.project.format import predates_versions
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_tui.engine import Engine, NoScreen
 from overbrainer_tui.facts import project_facts
@@ -104,8 +105,13 @@ async def _main(options: AppOptions, chosen: ChosenLook, *, is_demo: bool, auto_
                 demo_directory=str(options.directory) if is_demo else None,
             )
             state.theme, state.is_theme_forced = chosen.look.theme, chosen.is_theme_forced
-            opening = await asyncio.to_thread(_demo_opening, paths, auto_yes=auto_yes) if is_demo else Opening()
+            opening = await asyncio.to_thread(_opening, paths, is_demo=is_demo, auto_yes=auto_yes)
             return await run_session(session, state, chosen, buffer, opening=opening)
+
+
+def _opening(paths: ProjectPaths, *, is_demo: bool, auto_yes: bool) -> Opening:
+    """What the app opens with."""
+    return _demo_opening(paths, auto_yes=auto_yes) if is_demo else Opening(is_old=predates_versions(paths))
 
 
 def _demo_opening(paths: ProjectPaths, *, auto_yes: bool) -> Opening:

@@ -26,6 +26,47 @@ def switch_source(state: AppState) -> list[Effect]:
     return state.look()
 
 
+def search(state: AppState) -> list[Effect]:
+    """Type what to look for."""
+    state.logs.begin_search()
+    return []
+
+
+def on_search_key(state: AppState, key: str) -> list[Effect]:
+    """A key while a search is typed."""
+    match key:
+        case "enter" | "escape":
+            state.logs.end_search(is_kept=key == "enter")
+        case _:
+            if state.logs.search_input is not None and state.logs.search_input.on_key(key):
+                state.logs.search_typed()
+    return []
+
+
+def paste_search(state: AppState, text: str) -> None:
+    """A paste while a search is typed."""
+    if state.logs.search_input is not None:
+        state.logs.search_input.paste(text)
+        state.logs.search_typed()
+
+
+def search_refusal(state: AppState) -> str | None:
+    """Why there is no next match."""
+    return None if state.logs.is_searching else "nothing is looked for: / searches"
+
+
+def step_search(state: AppState, by: int) -> list[Effect]:
+    """Show the next newer or older line found."""
+    state.logs.step_search(by)
+    return []
+
+
+def clear_search(state: AppState) -> list[Effect]:
+    """Look for nothing any more."""
+    state.logs.end_search(is_kept=False)
+    return []
+
+
 def export(state: AppState) -> list[Effect]:
     """Write the lines shown to a file."""
     found = state.logs.export(state.now)

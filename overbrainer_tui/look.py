@@ -1,7 +1,7 @@
 """How much can the terminal show, and how much shall move? Read once from the environment, before the app is built.
 
 Level, theme, motion and glyphs follow our own variables and rules, not the framework's detection. An empty variable
-counts as unset; an unknown value is ignored with a warning that names the accepted ones.
+counts as unset; an unknown value is ignored with a warning that names the accepted ones, as is an unknown variable.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class Motion(StrEnum):
 
 OUR_THEMES = ("dark", "light", "safe")
 """The themes of `OVERBRAINER_TUI_THEME`."""
+
+VARIABLES = tuple(f"OVERBRAINER_TUI_{name}" for name in ("THEME", "COLOR", "MOTION", "ASCII", "MOUSE"))
+"""The variables of the app."""
 
 _FORCED_LEVELS = ("truecolor", "256", "16")
 
@@ -100,6 +103,11 @@ def choose_look(environment: Mapping[str, str], *, theme: str | None = None, enc
         motion=_motion(env, level, warnings),
         is_ascii=_is_ascii(env, encoding, warnings),
     )
+    warnings += [
+        f"{name} is ignored: the app's variables are {', '.join(VARIABLES)}"
+        for name in sorted(env)
+        if name.startswith("OVERBRAINER_TUI_") and name not in VARIABLES
+    ]
     has_mouse = _accepted(env, "OVERBRAINER_TUI_MOUSE", ("1", "0"), warnings) != "0"
     return ChosenLook(look=look, warnings=tuple(warnings), is_theme_forced=forced is not None, has_mouse=has_mouse)
 

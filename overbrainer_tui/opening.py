@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from overbrainer_tui.cli.endings import MIGRATE_HINT
 from overbrainer_tui.effects import Effect
 from overbrainer_tui.pipeline_actions import ask_auto, start_auto
 from overbrainer_tui.state import AppState, View
 from overbrainer_tui.training_actions import attach
+from overbrainer_tui.view_models.snapshots import Level
 
 
 class Opening(Struct, frozen=True, kw_only=True):
     """What to open with: `auto` asks for auto mode (`is_asked` False starts it), whose run resumes `resume_from`.
 
-    `follow` names a running run, `show` an ended one.
+    `follow` names a running run, `show` an ended one; `is_old` for a project of before version files.
     """
 
+    is_old: bool = False
     auto: bool = False
     is_asked: bool = True
     resume_from: str | None = None
@@ -24,7 +27,9 @@ class Opening(Struct, frozen=True, kw_only=True):
 
 
 def open_with(state: AppState, opening: Opening) -> list[Effect]:
-    """Do what the app was opened for."""
+    """Do what the app was opened for, and tell what should be done to the project first."""
+    if opening.is_old:
+        state.say(MIGRATE_HINT, Level.WARNING)
     if opening.auto:
         if opening.is_asked:
             return ask_auto(state, resume_from=opening.resume_from)

@@ -11,6 +11,7 @@ from overbrainer_core.values.stage import Stage
 from overbrainer_tui import logs_actions, pipeline_actions, training_actions
 from overbrainer_tui.effects import (
     BrowserFailed,
+    CostEstimated,
     Effect,
     HistoryRead,
     JobLogRead,
@@ -65,6 +66,9 @@ def take(state: AppState, outcome: Outcome) -> list[Effect]:
             return []
         case SettingsRead():
             return _settings_read(state, outcome)
+        case CostEstimated():
+            state.spending.take(outcome.ticket, outcome.name, outcome.facts)
+            return []
         case LogsExported():
             return logs_actions.exported(state, outcome)
         case ThemeKept():

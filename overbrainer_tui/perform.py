@@ -24,8 +24,10 @@ from overbrainer_tui.effects import (
     AttachRun,
     BrowserFailed,
     CancelRun,
+    CostEstimated,
     DetachRun,
     Effect,
+    EstimateCost,
     ExportLogs,
     HistoryRead,
     InterruptStages,
@@ -55,15 +57,20 @@ from overbrainer_tui.effects import (
     StopRun,
     ThemeKept,
     TrainingPlanned,
+    WatchSettings,
 )
-from overbrainer_tui.facts import plan_facts, project_facts
+from overbrainer_tui.facts import cost_facts, plan_facts, project_facts
 from overbrainer_tui.task_reports import RunReport, StageReport
 from overbrainer_tui.user_settings import save_theme
 from overbrainer_tui.view_models.pipeline import RUN
+from overbrainer_tui.view_models.spending import EVERY_STAGE, CostFacts
 
 _log = logging.getLogger("overbrainer.app")
 
 Tell = Callable[[Outcome], None]
+ESTIMATE_S = 10.0
+"""Seconds after which the estimate of a question is given up."""
+
 ReadFiles = ReadRuns | ReadMetrics | ReadRunFiles | ReadJobLog | ReadHistory
 
 
@@ -71,16 +78,25 @@ class Performer:
     """Carries out effects on an open session."""
 
     def __init__(
-        self, session: Session, group: asyncio.TaskGroup, bridge: Bridge, *, tell: Tell, leave: Callable[[int], None]
+        self,
+        session: Session,
+        group: asyncio.TaskGroup,
+        bridge: Bridge,
+        *,
+        tell: Tell,
+        leave: Callable[[int], None],
+        is_leaving: Callable[[], bool] = lambda: False,
     ) -> None:
         self._session = session
         self._group = group
         self._bridge = bridge
         self._tell = tell
         self._leave = leave
+        self._is_leaving = is_leaving
         self._interrupts: dict[int, Interrupt] = {}
         self._runs = reads.RunsReader(session.paths)
         self._reads: set[asyncio.Task[None]] = set()
+        self._estimating = asyncio.Lock()
         self._last_config_error: str | None = None
         self._settings = session.settings
         self._is_dropped = False
@@ -105,6 +121,10 @@ class Performer:
                 self._work(self._keep_theme(effect.theme), "keep the theme")
             case ReloadSettings():
                 self._work(self._reload(), "reload settings")
+            case WatchSettings():
+                self._background(self._watch_settings(), "watch the settings")
+            case EstimateCost():
+                self._background(self._estimate(effect), "estimate the cost")
             case ReadRuns() | ReadMetrics() | ReadRunFiles() | ReadJobLog() | ReadHistory():
                 self._read(effect)
             case OpenRepository():
@@ -233,20 +253,69 @@ class Performer:
         """Read the settings again when they changed; unusable ones are told once and the old ones stay."""
         try:
             self._session.reload_if_changed()
-        except (ConfigError, SecretError) as error:
-            text = describe(error)
-            if text != self._last_config_error:
-                self._last_config_error = text
-                self._tell(SettingsRead(error=text))
+        except ConfigError as error:
+            self._tell_problem(error)
+            return
+        except SecretError as error:
+            self._tell_problem(ConfigError(describe(error)))
             return
         self._last_config_error = None
         self._tell_settings()
+
+    async def _watch_settings(self) -> None:
+        from overbrainer_core.flows.reload import watch_config  # only a screen needs it
+
+        try:
+            await watch_config(
+                self._session,
+                on_reload=self._reloaded,
+                on_problem=self._tell_problem,
+                is_paused=self._is_leaving,
+            )
+        except Exception as error:  # noqa: BLE001  # the task's root: the app works without the watch
+            _fault(error)
+
+    def _reloaded(self) -> None:
+        """The files can be used, and are in force: told even where they give what was in force before a problem."""
+        self._last_config_error = None
+        self._settings = self._session.settings
+        self._tell(SettingsRead(facts=project_facts(self._session)))
+
+    def _tell_problem(self, error: ConfigError) -> None:
+        """Tell why the files cannot be used, once for each reason, whoever found it."""
+        from overbrainer_core.flows.reload import problem_line  # only a screen needs it
+
+        text = problem_line(error)
+        if text != self._last_config_error:
+            self._last_config_error = text
+            self._tell(SettingsRead(error=text))
 
     def _tell_settings(self) -> None:
         """Tell the settings in force when they are others than those told last: `run` reads them again too."""
         if self._session.settings is not self._settings:
             self._settings = self._session.settings
             self._tell(SettingsRead(facts=project_facts(self._session)))
+
+    async def _estimate(self, effect: EstimateCost) -> None:
+        try:
+            async with self._estimating, asyncio.timeout(ESTIMATE_S):
+                facts = await self._estimated(effect.name)
+        except TimeoutError:
+            facts = CostFacts(error=f"no estimate within {ESTIMATE_S:.0f} s")
+        except OverbrainerError as error:
+            facts = CostFacts(error=describe(error))
+        except Exception as error:  # noqa: BLE001  # the task's root
+            facts = CostFacts(error=_fault(error))
+        self._tell(CostEstimated(ticket=effect.ticket, name=effect.name, facts=facts))
+
+    async def _estimated(self, name: str) -> CostFacts:
+        # the pipeline is slow to import
+        from overbrainer_core.flows.estimate import estimate_stages
+        from overbrainer_core.flows.report import CollectedReport
+
+        stage = None if name == EVERY_STAGE else Stage(name)
+        estimates = await estimate_stages(self._session, stage=stage, report=CollectedReport())
+        return cost_facts(estimates, cap_usd=self._session.settings.pipeline.max_cost_usd)
 
     def _read(self, effect: ReadFiles) -> None:
         self._background(self._read_in_thread(effect), type(effect).__name__)

@@ -21,6 +21,7 @@ from overbrainer_tui.view_models.auto import AutoChain
 from overbrainer_tui.view_models.overlay import Answer, Confirm, DialogRow, StageMenu
 from overbrainer_tui.view_models.pipeline import RUN, TRAIN
 from overbrainer_tui.view_models.snapshots import Level
+from overbrainer_tui.view_models.spending import EVERY_STAGE
 from overbrainer_tui.view_models.start import auto_rows
 
 AUTO = "auto"
@@ -37,9 +38,30 @@ MENU = (
 
 
 def open_menu(state: AppState) -> list[Effect]:
-    """Ask which stage to run."""
+    """Ask which stage to run; what the entry under the cursor costs is told beside it."""
     state.overlay = StageMenu()
+    state.spending.begin()
+    return select_entry(state, 0)
+
+
+def select_entry(state: AppState, index: int) -> list[Effect]:
+    """Put the menu's cursor on an entry."""
+    if isinstance(state.overlay, StageMenu):
+        state.overlay.index = max(0, min(len(MENU) - 1, index))
+        name = estimated_as(MENU[state.overlay.index][0])
+        return state.estimate(name) if name is not None else []
     return []
+
+
+def estimated_as(entry: str) -> str | None:
+    """The name under which an entry of the menu is estimated; None for one that asks no model."""
+    match entry:
+        case Stage.SPLIT:
+            return None
+        case "auto" | "run":
+            return EVERY_STAGE
+        case _:
+            return entry
 
 
 def run_entry(state: AppState, entry: str) -> list[Effect]:
@@ -87,12 +109,14 @@ def ask_auto(state: AppState, *, resume_from: str | None = None) -> list[Effect]
     state.overlay = Confirm(
         title="Run auto mode?",
         rows=auto_rows(state.project, demo_directory=state.demo_directory, resume_from=resume_from),
+        spends=EVERY_STAGE,
         yes="run",
         no="cancel",
         on_yes=Answer.START_AUTO,
         subject=resume_from,
     )
-    return []
+    state.spending.begin()
+    return state.estimate(EVERY_STAGE)
 
 
 def start_auto(state: AppState, *, resume_from: str | None = None) -> list[Effect]:

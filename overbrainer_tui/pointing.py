@@ -7,7 +7,7 @@ over the chart moves its cursor. A move that changes nothing is told to nobody.
 
 from __future__ import annotations
 
-from overbrainer_tui import keys
+from overbrainer_tui import keys, pipeline_actions
 from overbrainer_tui.effects import Effect
 from overbrainer_tui.outcomes import read_selected
 from overbrainer_tui.pieces import OnChart, OnEntries, OnKey, OnLines, OnRuns, Place
@@ -54,6 +54,8 @@ def _step_of(place: Place | None) -> int | None:
 def _on_click(state: AppState, place: Place | None) -> list[Effect]:
     match place:
         case OnKey(key):
+            if state.is_typing:
+                state.logs.end_search(is_kept=True)
             return keys.on_key(state, key)
         case OnRuns(str() as run_id):
             state.training.select(run_id)
@@ -93,5 +95,6 @@ def _on_entry(state: AppState, index: int) -> list[Effect]:
         case StageMenu() as menu:
             if menu.index == index:
                 return keys.on_key(state, "enter")
-            menu.index = index
-    return []
+            return pipeline_actions.select_entry(state, index)
+        case _:
+            return []

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from overbrainer_core.log_setup import LogEntry
-from overbrainer_tui.effects import Effect, ProjectFacts, Purpose, ReadJobLog, ReadMetrics, ReadRuns
+from overbrainer_tui.effects import Effect, EstimateCost, ProjectFacts, Purpose, ReadJobLog, ReadMetrics, ReadRuns
 from overbrainer_tui.view_models.auto import AutoChain
 from overbrainer_tui.view_models.footer import CostModel, StatusLine
 from overbrainer_tui.view_models.logs import LogsModel
@@ -19,6 +19,7 @@ from overbrainer_tui.view_models.overlay import Overlay
 from overbrainer_tui.view_models.pipeline import PipelineModel
 from overbrainer_tui.view_models.quit import QuitModel
 from overbrainer_tui.view_models.snapshots import Cost, FooterShown, HeaderShown, Hint, Level, LogSource, Tab
+from overbrainer_tui.view_models.spending import SpendingModel
 from overbrainer_tui.view_models.training import TrainingModel, TrainingSetup
 
 MIN_WIDTH = 80
@@ -77,6 +78,7 @@ class AppState:
         self.training = TrainingModel(training_setup(project))
         self.logs = LogsModel()
         self.quit = QuitModel()
+        self.spending = SpendingModel()
         self.chain: AutoChain | None = None
         self.preparing: Purpose | None = None
         self.ticket = 0
@@ -104,6 +106,11 @@ class AppState:
     def is_too_small(self) -> bool:
         """Whether nothing but two lines fits."""
         return self.width < MIN_WIDTH or self.height < MIN_HEIGHT
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether keys go into a search of the log."""
+        return self.view is View.LOGS and self.logs.search_input is not None
 
     def next_number(self) -> int:
         """A number for a new task."""
@@ -139,6 +146,17 @@ class AppState:
             return f"refused: quitting; no {what} starts"
         reason = self.lock_reason
         return f"refused: {reason}; one task at a time" if reason is not None else None
+
+    @property
+    def is_played(self) -> bool:
+        """Whether the models are the demo's: prices are shown, and nothing is paid."""
+        return self.project.is_played or self.demo_directory is not None
+
+    def estimate(self, name: str) -> list[Effect]:
+        """Estimate what a stage, or all of them, cost: once while a question is open, and never what is played."""
+        if self.is_played or not self.spending.ask(name):
+            return []
+        return [EstimateCost(ticket=self.spending.ticket, name=name)]
 
     @property
     def has_work(self) -> bool:

@@ -92,6 +92,7 @@ Other variables that are no keys:
 | `OVERBRAINER_TUI_MOTION` | what moves in the app: `on`, `reduced` or `off` |
 | `OVERBRAINER_TUI_THEME` | theme of the app: `dark`, `light` or `safe` |
 | `OVERBRAINER_TUI_ASCII` | `1` for plain characters in the app, `0` for none of them |
+| `OVERBRAINER_TUI_MOUSE` | `0` leaves the mouse to the terminal |
 | `NO_COLOR` | no colours |
 
 ## Old projects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from overbrainer_core.text import cell_width, cut
-from overbrainer_tui.cells import BRIGHT, DIM, Line, Row, Span, Tone
+from overbrainer_tui.cells import BRIGHT, DIM, Line, Row, Span, Tone, fitting_start
 from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import Piece
 
@@ -73,13 +73,8 @@ def _words(text: str) -> list[tuple[str, int]]:
 
 def _parts(word: str, cells: int) -> list[str]:
     """A word in pieces that fit."""
-    if cell_width(word) <= cells:
-        return [word]
     parts: list[str] = []
-    piece = ""
-    for char in word:
-        if piece and cell_width(piece + char) > cells:
-            parts.append(piece)
-            piece = ""
-        piece += char
-    return [*parts, piece]
+    while word:
+        parts.append(fitting_start(word, cells))
+        word = word[len(parts[-1]) :]
+    return parts

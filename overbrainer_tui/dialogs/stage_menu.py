@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from overbrainer_tui.cells import BRIGHT, DIM, TEXT, Line, Row, Tone
+from overbrainer_tui.cells import BRIGHT, DIM, TEXT, Line, Row, Tone, shown
 from overbrainer_tui.dialogs.box import boxed, centred
 from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import Piece
@@ -17,11 +17,19 @@ _FIRST = 2
 """The row of the first entry in the box: under the border and a blank row."""
 
 
-def stage_menu_piece(menu: StageMenu, width: int, height: int, look: Look) -> Piece:
-    """The menu, centred."""
+def stage_menu_piece(menu: StageMenu, cost: tuple[str, str], width: int, height: int, look: Look) -> Piece:
+    """The menu, centred; `cost` is what the entry under the cursor costs, and a remark."""
     inside = [_entry(at, name, words, menu.index, look) for at, (name, words) in enumerate(MENU)]
     empty = Line(WIDTH - 2).row()
-    return centred(boxed(TITLE, [empty, *inside, empty], WIDTH, look, foot=FOOT), WIDTH, width, height)
+    rows = [empty, *inside, empty, _cost(*cost, look=look)]
+    return centred(boxed(TITLE, rows, WIDTH, look, foot=FOOT), WIDTH, width, height)
+
+
+def _cost(value: str, remark: str, *, look: Look) -> Row:
+    line = Line(WIDTH - 2)
+    at = line.put(2, value, BRIGHT)
+    line.put(at + 2, shown(remark), DIM, room=WIDTH - 4 - at - 2, mark=look.glyphs.cut)
+    return line.row()
 
 
 def entry_at(row: int) -> int | None:

@@ -16,9 +16,9 @@ _LINE_BREAKS = re.compile(r"(\r\n|\r|\n)+")
 class OneLineInput:
     """A line being typed."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", cursor: int | None = None) -> None:
         self.text = text
-        self.cursor = len(text)
+        self.cursor = len(text) if cursor is None else cursor
 
     def on_key(self, key: str) -> bool:
         """Take a key; False when it is none of an input's (Enter and Escape are its owner's)."""

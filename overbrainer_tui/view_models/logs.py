@@ -1,7 +1,8 @@
 """Which log lines are shown? Our own by level, or the selected run's `job.log`; following the newest, or pinned.
 
 Scrolled back, the view is pinned on the line then at its bottom: new lines do not move it. A pinned line that the
-bounded buffer dropped counts as the oldest. The view never scrolls past the oldest line.
+bounded buffer dropped counts as the oldest. The view never scrolls past the oldest line. A line that is looked for is
+scrolled into view and pinned there.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from datetime import datetime
 from overbrainer_core.clock import rfc3339
 from overbrainer_core.log_setup import BUFFER_LINES, TRACE, LogEntry, level_word
 from overbrainer_core.text import cell_width
-from overbrainer_tui.view_models.snapshots import LogRow, LogSource, LogsShown, log_rows
+from overbrainer_tui.view_models.input import OneLineInput
+from overbrainer_tui.view_models.log_search import LogSearch
+from overbrainer_tui.view_models.snapshots import LogRow, LogSource, LogsShown, SearchShown, log_rows
 
 LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG, TRACE)
 """The order in which `f` goes through the levels."""
@@ -41,6 +44,13 @@ class _Scroll:
         """Scroll forward; nothing while following; the bottom stays pinned."""
         if self.pinned is not None and numbers:
             self.pinned = numbers[min(len(numbers) - 1, self.bottom(numbers, rows) + lines)]
+
+    def reveal(self, numbers: list[int], number: int, rows: int) -> None:
+        """Pin the view where it is, or, when the line is not in it, with the line in its middle."""
+        index, bottom = _index_of(numbers, number), self.bottom(numbers, rows)
+        if not bottom - rows < index <= bottom:
+            bottom = min(len(numbers) - 1, max(rows - 1, index + rows // 2))
+        self.pinned = numbers[bottom]
 
     def bottom(self, numbers: list[int], rows: int) -> int:
         """The index of the line at the bottom, -1 without lines."""
@@ -81,6 +91,7 @@ class LogsModel:
         self._job: deque[tuple[int, str]] = deque(maxlen=BUFFER_LINES)
         self._job_count = 0
         self._job_note = ""
+        self._search = LogSearch()
 
     def add(self, entry: LogEntry) -> None:
         """A line was logged; it gets a number of the view's own."""
@@ -88,6 +99,7 @@ class LogsModel:
         self._count += 1
         self._is_captured_below_info = self._is_captured_below_info or entry.level < logging.INFO
         self._visible = None
+        self._search.outdate()
 
     def resize(self, height: int) -> None:
         """The terminal has `height` rows."""
@@ -125,8 +137,13 @@ class LogsModel:
         if self.source is LogSource.OWN:
             self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
             self._visible = None
-            self._scroll.pinned = None
-            self._shift = 0
+            self._show_others()
+
+    def _show_others(self) -> None:
+        """Other lines are shown from here on: from the newest, unshifted, what was found in the former forgotten."""
+        self._scroll.pinned = None
+        self._shift = 0
+        self._search.forget()
 
     def show_job(self, run_id: str) -> None:
         """Show the `job.log` of a run; its lines are read next."""
@@ -134,14 +151,12 @@ class LogsModel:
             self.job_run, self.job_offset, self._job_note = run_id, 0, ""
             self._job.clear()
         self.source = LogSource.JOB
-        self._scroll.pinned = None
-        self._shift = 0
+        self._show_others()
 
     def show_own(self) -> None:
         """Show our own lines."""
         self.source = LogSource.OWN
-        self._scroll.pinned = None
-        self._shift = 0
+        self._show_others()
 
     def take_job_lines(self, run_id: str, lines: list[str], *, start: int, offset: int, note: str = "") -> None:
         """Whole lines read from `start`, up to `offset`; from 0 again when the file was found shorter."""
@@ -154,6 +169,67 @@ class LogsModel:
         for line in lines:
             self._job.append((self._job_count, line))
             self._job_count += 1
+        self._search.outdate()
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the view is scrolled back."""
+        return self._scroll.pinned is not None
+
+    # Searching
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether a text is looked for."""
+        return bool(self._search.pattern)
+
+    @property
+    def search_input(self) -> OneLineInput | None:
+        """The line in which a search is typed, None while none is."""
+        return self._search.input
+
+    def begin_search(self) -> None:
+        """Type what to look for."""
+        self._search.begin()
+
+    def end_search(self, *, is_kept: bool) -> None:
+        """The search was typed: go on with it, or look for nothing any more."""
+        if is_kept:
+            self._search.keep()
+        else:
+            self._search.clear()
+
+    def search_typed(self) -> None:
+        """Another text was typed: show the newest line that holds it."""
+        self._search.typed()
+        if self._search.current is None:
+            numbers = self._numbers()
+            bottom = self._scroll.bottom(numbers, self._rows)
+            self._reveal(self._search.nearest(self._lines(), numbers[bottom] if numbers else 0))
+
+    def step_search(self, by: int) -> None:
+        """Show the next newer (1) or older (-1) line that holds it."""
+        numbers = self._numbers()
+        bottom = self._scroll.bottom(numbers, self._rows)
+        self._reveal(self._search.step(self._lines(), by, numbers[bottom] if numbers else 0))
+
+    def _reveal(self, number: int | None) -> None:
+        if number is not None:
+            self._scroll.reveal(self._numbers(), number, self._rows)
+
+    def _lines(self) -> list[tuple[int, str]]:
+        if self.source is LogSource.OWN:
+            return [(entry.number, entry.text) for entry in self._own()]
+        return list(self._job)
+
+    def _search_shown(self, numbers: list[int]) -> SearchShown | None:
+        search = self._search
+        if search.input is None and not search.pattern:
+            return None
+        at, total = search.position(self._lines())
+        row = numbers.index(search.current) if search.current in numbers else None
+        typed = (search.input.text, search.input.cursor) if search.input is not None else None
+        return SearchShown(text=search.pattern, typed=typed, at=at, total=total, row=row)
 
     # Lines
 
@@ -197,8 +273,9 @@ class LogsModel:
             level=level_word(self._level),
             rows=rows,
             newer=len(numbers) - 1 - bottom,
-            is_pinned=self._scroll.pinned is not None,
+            is_pinned=self.is_pinned,
             shift=self._shift,
+            search=self._search_shown(numbers[top : bottom + 1]),
             note=self._note(bool(rows)),
         )
 

@@ -34,7 +34,10 @@ class DialogRow(Struct, frozen=True, kw_only=True):
 
 
 class Confirm(Struct, frozen=True, kw_only=True):
-    """A question: `y` does `on_yes`, every other key does nothing. `subject` is what the answer is about."""
+    """A question: `y` does `on_yes`, every other key does nothing. `subject` is what the answer is about.
+
+    `spends` names the stages that `y` pays for: their cost is told first.
+    """
 
     title: str
     rows: tuple[DialogRow, ...]
@@ -42,6 +45,7 @@ class Confirm(Struct, frozen=True, kw_only=True):
     no: str
     on_yes: Answer
     subject: Any = None
+    spends: str | None = None
     is_destructive: bool = False
 
 

@@ -78,7 +78,7 @@ def selected_run(facts: RunFacts, *, cursor: int | None, is_fitted: bool) -> Sel
         eval_trend=curves.eval_trend,
         lr=_last(curves.lr.last),
         grad_norm=_last(curves.grad_norm.last),
-        about=_about(facts.track.trained_with),
+        about=_about(facts.track.trained_with) + _output(facts),
         facts=_facts(facts),
         messages=facts.track.messages,
         series=None if curves.is_empty else curves.series(),
@@ -160,6 +160,14 @@ def _about(trained_with: TrainedWith | None) -> tuple[tuple[str, str], ...]:
         evals = trained_with.eval_examples
         about.append(("data", f"{trained_with.train_examples} train, {f'{evals} eval' if evals else 'no eval'}"))
     return tuple(about)
+
+
+def _output(facts: RunFacts) -> tuple[tuple[str, str], ...]:
+    """Where the model of a run that went well is."""
+    if facts.record.state is not RunState.SUCCEEDED:
+        return ()
+    merged = "/merged" if facts.track.data.has_merge else ""
+    return (("output", f"runs/{facts.record.id}/output{merged}"),)
 
 
 def _facts(facts: RunFacts) -> tuple[tuple[str, str, bool], ...]:

@@ -347,6 +347,19 @@ class LogRow(Struct, frozen=True, kw_only=True):
     area: str = ""
 
 
+class SearchShown(Struct, frozen=True, kw_only=True):
+    """What is looked for in the log; `typed` is the line in which it is typed, with its cursor, while it is.
+
+    `row` of the rows is the line looked at, the `at`-th of `total` that hold the text; 0 when none is looked at.
+    """
+
+    text: str
+    typed: tuple[str, int] | None = None
+    at: int = 0
+    total: int = 0
+    row: int | None = None
+
+
 class LogsShown(Struct, frozen=True, kw_only=True):
     """The Logs view: `rows` end at the line at the bottom, at most as many as `log_rows` gives for the terminal.
 
@@ -361,6 +374,7 @@ class LogsShown(Struct, frozen=True, kw_only=True):
     newer: int = 0
     is_pinned: bool = False
     shift: int = 0
+    search: SearchShown | None = None
     note: str = ""
 
 

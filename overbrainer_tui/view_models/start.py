@@ -25,13 +25,11 @@ def plan_rows(facts: PlanFacts) -> tuple[DialogRow, ...]:
 def auto_rows(
     project: ProjectFacts, *, demo_directory: str | None = None, resume_from: str | None = None
 ) -> tuple[DialogRow, ...]:
-    """The rows of auto mode's question; with a demo's directory what it makes, how long it takes, what it costs."""
+    """The rows of auto mode's question under its cost; with a demo's directory what it makes, how long it takes."""
     stages = "subtopics, questions, answers, split"
     rows: list[DialogRow] = []
     if demo_directory is not None:
         rows += [
-            DialogRow(value="costs $0.00 of real money", remark="the prices shown are played", tone=RowTone.STRONG),
-            DialogRow(),
             DialogRow(label="directory", value=demo_directory),
             DialogRow(label="takes", value=DEMO_MINUTES),
         ]

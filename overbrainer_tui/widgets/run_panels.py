@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from overbrainer_core.text import cell_width, char_width
 from overbrainer_tui import text
-from overbrainer_tui.cells import DIM, FAINT, TEXT, WARN, Line, Row, Tone, shown
+from overbrainer_tui.cells import DIM, FAINT, TEXT, WARN, Line, Row, Tone, fitting_start, shown
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import Level, MessageRow, SelectedRun
 from overbrainer_tui.widgets.panel import title_row
@@ -67,7 +67,7 @@ def _labelled(label: str, label_tone: Tone, value: str, tone: Tone, *, width: in
 
 
 def wrapped(value: str, cells: int, most: int, mark: str) -> list[str]:
-    """The text in at most `most` rows of `cells` cells, broken at blanks where it can be, the last one cut."""
+    """The text in at most `most` rows of `cells` cells, broken at blanks or in paths, the last one cut."""
     rows: list[str] = []
     rest = value
     while rest and len(rows) < most:
@@ -78,7 +78,7 @@ def wrapped(value: str, cells: int, most: int, mark: str) -> list[str]:
             break
         head = _head(rest, cells)
         at = head.rfind(" ")
-        taken = head[:at] if at > cells // 2 else head
+        taken = head[:at] if at > cells // 2 else fitting_start(rest, cells)
         rows.append(taken)
         rest = rest[len(taken) :].lstrip()
     if rest:

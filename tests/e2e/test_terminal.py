@@ -339,3 +339,44 @@ def test_in_tmux_keys_sizes_and_the_way_back_to_the_shell_work(tmp_path: Path) -
         window.wait_for("rc=0")
     finally:
         window.close()
+
+
+def test_a_value_that_means_nothing_is_told_once_in_the_log(open_app: Open) -> None:
+    terminal = ready(open_app(OVERBRAINER_TUI_COLOR="purple"))
+    terminal.send("5")
+    screen = terminal.wait_for("OVERBRAINER_TUI_COLOR is ignored")
+    assert screen.count("is ignored") == 1
+
+
+def test_an_edit_of_the_settings_is_told_within_moments(open_app: Open, tmp_path: Path) -> None:
+    terminal = ready(open_app())
+    config = tmp_path / "project" / "overbrainer.toml"
+    good = config.read_text()
+    config.write_text(good.replace('name = "small"', 'name = "renamed"'))
+    terminal.wait_for("✓ config reloaded", timeout_s=6)
+    assert terminal.lines[0].endswith("renamed")
+    config.write_text(good.replace("subtopics = 1", "subtopics = -1"))
+    terminal.wait_for(r"✗ overbrainer\.toml: topics", timeout_s=6)
+    terminal.send("5")
+    terminal.wait_for("Logs INFO and above")
+    time.sleep(2.5)
+    assert terminal.text().count("overbrainer.toml: topics") <= 2  # its line, and the status that tells it
+
+
+def test_an_old_project_is_told_what_to_do(open_app: Open, tmp_path: Path) -> None:
+    terminal = open_app(size=(120, 40))
+    terminal.wait_for("! this project predates overbrainer 0.4.0: run overbrainer migrate")
+
+
+def test_a_followed_run_moves_in_frames_and_a_hidden_one_only_in_the_footer(open_app: Open) -> None:
+    terminal = ready(open_app(epochs=5000))
+    start_run(terminal)
+    terminal.bytes_within(0.5)
+    spins = re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", terminal.bytes_within(2.0).decode("utf-8", "replace"))
+    assert 2 <= len(spins) <= 2.0 / 0.08 + 5
+    terminal.send("c")
+    terminal.wait_for("Cancel a run")
+    terminal.send("y")
+    terminal.wait_for("cancelled")
+    terminal.send("q")
+    assert terminal.wait() == 0

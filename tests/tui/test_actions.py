@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from overbrainer_core.events.types import Metric
 from overbrainer_tui import actions, keys, outcomes
 from overbrainer_tui.effects import Effect, KeepTheme, ThemeKept
 from overbrainer_tui.state import AppState, View
-from tests.tui.states import app_state, run_records
+from tests.tui.states import RUNNING_ID, app_state, metrics, run_records
 
 
 def press(state: AppState, *names: str) -> list[Effect]:
@@ -60,20 +61,10 @@ def test_a_readonly_app_refuses_whatever_starts_stops_or_cancels() -> None:
     assert actions.hints(app_state(is_readonly=True))[0].is_refused
 
 
-def test_what_a_selected_run_can_do_comes_first_in_the_hints() -> None:
-    state = with_runs(app_state())
-    state.view = View.TRAINING
-    assert [hint.key for hint in actions.hints(state)] == ["j/k", "a", "c", "t", "x"]
-    press(state, "j")
-    assert [hint.key for hint in actions.hints(state)][:2] == ["j/k", "T"]
-    press(state, "k", "a")
-    assert [hint.key for hint in actions.hints(state)][:3] == ["j/k", "s", "c"]
-
-
 def test_without_a_run_the_hints_name_the_start() -> None:
     state = app_state()
     state.view = View.TRAINING
-    assert [hint.key for hint in actions.hints(state)] == ["t"]
+    assert [hint.key for hint in actions.hints(state)] == ["t", "q", "3-5"]
 
 
 def test_no_key_of_a_view_that_does_not_exist_is_named() -> None:
@@ -99,3 +90,46 @@ def test_a_theme_is_chosen_in_the_palette_and_kept() -> None:
     state.is_theme_forced = True
     press(state, ":", *"theme: d", "enter")
     assert status(state) == "OVERBRAINER_TUI_THEME decides the theme"
+
+
+def test_hints_that_matter_now_come_first() -> None:
+    state = with_runs(app_state())
+    state.view = View.TRAINING
+    assert hinted(state)[:4] == ["a attach", "j/k select", "s stop", "c cancel"]
+    press(state, "j")
+    assert hinted(state)[0] == "T resume"
+    press(state, "j", "j")
+    assert hinted(state)[0] == "x clear"
+    press(state, "k")
+    assert hinted(state)[0] == "j/k select"
+    press(state, "home", "a")
+    assert hinted(state)[:3] == ["s stop", "j/k select", "c cancel"]
+    assert ", . cursor" not in hinted(state)
+    for metric in metrics(50):
+        state.training.apply(0, Metric(run_id=RUNNING_ID, metric=metric))
+    assert ", . cursor" in hinted(state)
+
+
+def test_a_chain_that_runs_a_stage_can_be_cancelled_by_the_first_hint() -> None:
+    state = app_state()
+    assert hinted(state)[0] == "r run a stage"
+    press(state, "A", "y")
+    assert hinted(state)[0] == "c cancel auto"
+
+
+def test_the_hints_of_the_log_follow_what_is_done_there() -> None:
+    state = app_state()
+    press(state, "5")
+    assert hinted(state)[:3] == ["j/k scroll", "G follow", "/ search"]
+    for number in range(60):
+        state.say(f"line {number}")
+    press(state, "k")
+    assert hinted(state)[0] == "G follow"
+    press(state, "/")
+    assert hinted(state) == ["Enter keep", "Esc clear"]
+    press(state, "7", "enter")
+    assert hinted(state)[:2] == ["n/N next", "Esc end search"]
+
+
+def hinted(state: AppState) -> list[str]:
+    return [f"{hint.key} {hint.label}" for hint in actions.hints(state)]

@@ -8,7 +8,21 @@ import pytest
 from rich.cells import cell_len
 
 from overbrainer_core.text import cell_width
-from overbrainer_tui.cells import DIM, ERR, TEXT, Line, Span, Tone, blank, join, row_text, shown, slice_cells, width_of
+from overbrainer_tui.cells import (
+    DIM,
+    ERR,
+    TEXT,
+    Line,
+    Span,
+    Tone,
+    blank,
+    fitting_start,
+    join,
+    row_text,
+    shown,
+    slice_cells,
+    width_of,
+)
 
 SAMPLES = (
     "plain",
@@ -87,3 +101,19 @@ def test_random_puts_keep_the_width() -> None:
 def test_an_empty_row_has_no_span() -> None:
     assert blank(0) == ()
     assert row_text(blank(3)) == "   "
+
+
+@pytest.mark.parametrize(
+    ("text", "cells", "start"),
+    [
+        ("runs/demo/output", 40, "runs/demo/output"),
+        ("/srv/projects/roman_roads/runs/roman_roads_20261102", 39, "/srv/projects/roman_roads/runs/"),
+        ("/srv/projects/roman_roads/runs/x", 31, "/srv/projects/roman_roads/runs/"),
+        ("a/" + "b" * 60, 20, "a/" + "b" * 18),
+        ("b" * 60, 20, "b" * 20),
+        ("日本語の質問", 5, "日本"),
+        ("日本語", 1, "日"),
+    ],
+)
+def test_a_text_is_broken_after_a_separator_of_its_path(text: str, cells: int, start: str) -> None:
+    assert fitting_start(text, cells) == start

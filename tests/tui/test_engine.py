@@ -11,11 +11,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from overbrainer_core.events.types import Event
 from overbrainer_core.flows.session import open_session
 from overbrainer_core.log_setup import LogBuffer
 from overbrainer_core.runs.record import RunState, load_run
+from overbrainer_tui.dialogs.overlay import rows_of
 from overbrainer_tui.effects import Effect
 from overbrainer_tui.engine import Engine
 from overbrainer_tui.facts import project_facts
@@ -241,3 +243,58 @@ async def test_a_signal_before_anything_runs_leaves_at_once(tmp_path: Path) -> N
         assert engine.has_left.is_set()
         assert engine.state.quit.exit_code == 130
         assert engine.state.view is View.PIPELINE
+
+
+async def test_an_edit_of_the_settings_is_in_force_within_two_seconds(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    config = root / "overbrainer.toml"
+    async with engine_on(root) as engine:
+        engine.open()
+        state = engine.state
+        config.write_text(config.read_text().replace('name = "small"', 'name = "renamed"'))
+        async with asyncio.timeout(5):
+            await until(lambda: status(state) == "config reloaded")
+        assert state.project.name == "renamed"
+        good = config.read_text()
+        config.write_text(good.replace("subtopics = 1", "subtopics = -1"))
+        await until(lambda: status(state).startswith("overbrainer.toml: "))
+        found = state.status.current(state.mono)
+        assert found is not None
+        assert found.level is Level.ERROR
+        assert "-1" not in found.text
+        told = len([row for row in state.logs.snapshot().rows if row.text.startswith("overbrainer.toml: ")])
+        press(engine, "R")
+        press(engine, "4", "t")  # told once, whoever finds it; the settings shown are those that count
+        await until(lambda: isinstance(state.overlay, Confirm))
+        press(engine, "n")
+        rows = state.logs.snapshot().rows
+        assert len([row for row in rows if row.text.startswith("overbrainer.toml: ")]) == told == 1
+        state.status.clear()
+        config.write_text(good)
+        await until(lambda: status(state) == "config reloaded")
+        assert state.project.name == "renamed"
+
+
+async def test_a_broken_env_file_is_told_without_its_text(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    async with engine_on(root) as engine:
+        engine.open()
+        env = root / ".env"
+        env.write_text(env.read_text() + 'KEY="sk-secret-value\n')
+        await until(lambda: status(engine.state) == "cannot parse .env (syntax error at line 2)")
+        assert all("sk-secret" not in row.text for row in engine.state.logs.snapshot().rows)
+
+
+async def test_what_auto_mode_can_cost_is_told_in_its_question(tmp_path: Path) -> None:
+    root = write_project(tmp_path)
+    async with engine_on(root) as engine:
+        state = engine.state
+        state.project = replace(state.project, is_played=False)
+        press(engine, "A")
+        await until(lambda: state.spending.facts("run") is not None)
+        facts = state.spending.facts("run")
+        assert facts is not None
+        assert facts.error is None
+        assert facts.requests == 3
+        assert isinstance(state.overlay, Confirm)
+        assert rows_of(state, state.overlay)[0].value.startswith("costs about $")

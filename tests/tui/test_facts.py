@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from overbrainer_core.config.settings import LocalTarget, Pipeline, Role, Roles, Settings, Training
-from overbrainer_tui.facts import plan_facts, project_facts, settings_words
+from overbrainer_core.flows.session import open_session
+from overbrainer_core.pipeline.estimate import Basis, StageEstimate
+from overbrainer_core.values.stage import Stage
+from overbrainer_tui.facts import cost_facts, plan_facts, project_facts, settings_words
+from overbrainer_tui.view_models.spending import CostFacts
+from tests.tui.states import write_project
 
 TRAINING = Training(target="local", base_model="Qwen/Qwen3-0.6B", adapter="qlora")
 SETTINGS = Settings(
@@ -55,3 +61,27 @@ def test_a_plan_s_facts_tell_no_host_and_no_key() -> None:
     facts = plan_facts(plan)  # type: ignore[arg-type]
     assert (facts.target, facts.kind, facts.train_examples, facts.eval_examples) == ("local", "local, native", 10, 2)
     assert (facts.warnings, facts.resume) == (("w",), ("r1", 40, "output/checkpoint-40"))
+
+
+async def test_where_every_model_is_the_demo_s_prices_are_played(tmp_path: Path) -> None:
+    project = write_project(tmp_path / "p")
+    async with open_session(project, process_env={}, lock=False) as session:
+        assert project_facts(session).is_played
+    paid = {"OVERBRAINER_PROVIDERS__DEMO__BASE_URL": "https://openrouter.example/v1"}
+    async with open_session(project, process_env=paid, lock=False) as session:
+        assert not project_facts(session).is_played
+
+
+def _estimate(requests: int, cost: tuple[float, float] | None) -> StageEstimate:
+    return StageEstimate(
+        stage=Stage.ANSWERS, requests=requests, input_tokens=(0, 0), output_tokens=(0, 0), cost_usd=cost,
+        basis=Basis.SETTINGS,
+    )  # fmt: skip
+
+
+def test_estimates_add_up_and_one_unknown_price_leaves_the_sum_unknown() -> None:
+    known = cost_facts([_estimate(3, (0.25, 0.5)), _estimate(4, (0.5, 0.75)), _estimate(0, None)], cap_usd=2.0)
+    assert known == CostFacts(requests=7, low_usd=0.75, high_usd=1.25, cap_usd=2.0)
+    unknown = cost_facts([_estimate(3, (0.1, 0.5)), _estimate(4, None)], cap_usd=None)
+    assert (unknown.requests, unknown.low_usd, unknown.high_usd) == (7, None, None)
+    assert cost_facts([], cap_usd=None) == CostFacts(low_usd=0, high_usd=0)

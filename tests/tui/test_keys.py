@@ -13,6 +13,7 @@ from overbrainer_tui import actions, keys, outcomes
 from overbrainer_tui.effects import (
     BrowserFailed,
     Effect,
+    EstimateCost,
     HistoryRead,
     Leave,
     OpenRepository,
@@ -136,7 +137,7 @@ def test_the_menu_runs_a_stage_at_once_and_shows_the_pipeline() -> None:
     state = app_state()
     press(state, "5")
     effects = press(state, "r", "down", "down", "down", "enter")
-    assert effects == [RunStages(task=1, command="answers")]
+    assert effects[-1] == RunStages(task=1, command="answers")
     assert shown(state) is View.PIPELINE
     assert press(state, "r") == []
     assert status(state) == "refused: answers is running; one task at a time"
@@ -182,7 +183,7 @@ def test_a_stage_that_failed_is_said_as_an_error_and_stands_in_the_log() -> None
 
 def test_run_says_that_training_starts_only_with_t() -> None:
     state = app_state()
-    (effect,) = press(state, "r", "j", "j", "j", "j", "j", "enter")
+    effect = press(state, "r", "j", "j", "j", "j", "j", "enter")[-1]
     assert isinstance(effect, RunStages)
     assert effect.command == "run"
     outcomes.take(state, StagesEnded(task=effect.task))
@@ -205,9 +206,8 @@ def test_g_opens_the_repository_once_in_every_view() -> None:
 
 def test_g_in_an_overlay_is_a_key_like_any_other() -> None:
     state = app_state()
-    assert press(state, "A", "g") == []
+    assert not any(isinstance(effect, OpenRepository) for effect in press(state, "A", "g", "r", "g"))
     assert over(state) is None
-    assert press(state, "r", "g") == []
     assert press(state, ":", "g") == []
     assert isinstance(state.overlay, Palette)
     assert state.overlay.input.text == "g"
@@ -309,3 +309,54 @@ def test_a_terminal_that_grows_again_shows_the_same_view() -> None:
     state.resize(79, 24)
     state.resize(80, 24)
     assert (state.is_too_small, state.view) == (False, View.LOGS)
+
+
+def test_what_a_menu_entry_costs_is_asked_for_once_and_split_asks_nobody() -> None:
+    state = app_state()
+    asked = press(state, "r", *["j"] * 5, *["k"] * 5)
+    assert asked == [EstimateCost(ticket=1, name=name) for name in ("run", "subtopics", "questions", "answers")]
+    assert press(state, "escape", "r") == [EstimateCost(ticket=2, name="run")]
+
+
+def test_in_the_demo_nothing_is_estimated() -> None:
+    state = app_state()
+    state.demo_directory = "overbrainer-demo"
+    assert press(state, "r", "j", "escape", "A") == []
+
+
+def test_a_search_takes_every_key_until_it_is_kept_or_cleared() -> None:
+    state = app_state()
+    press(state, "5")
+    state.say("first error")
+    state.say("all is well")
+    press(state, "/", *"q?4", "backspace", "backspace", "backspace", *"error")
+    assert (over(state), shown(state), state.quit.has_left) == (None, View.LOGS, False)
+    keys.on_paste(state, "\n")
+    search = state.logs.snapshot().search
+    assert search is not None
+    assert (search.text, search.typed, search.at, search.total) == ("error", ("error", 5), 1, 1)
+    press(state, "enter")
+    press(state, "N", "n")
+    search = state.logs.snapshot().search
+    assert search is not None
+    assert (search.typed, search.at) == (None, 1)
+    press(state, "escape")
+    assert state.logs.snapshot().search is None
+    press(state, "n")
+    assert status(state) == "nothing is looked for: / searches"
+
+
+def test_ctrl_c_in_a_search_drops_it_and_quits() -> None:
+    state = app_state()
+    press(state, "5", "/", "x")
+    assert press(state, "ctrl+c") == [Leave(exit_code=0)]
+    assert state.logs.search_input is None
+
+
+def test_while_a_quit_waits_n_is_typed_into_a_search() -> None:
+    state = app_state()
+    with_stage(state)
+    press(state, "q", "y", "5", "/", "n")
+    assert state.quit.is_leaving
+    press(state, "enter", "n")
+    assert not state.quit.is_leaving

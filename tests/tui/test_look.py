@@ -92,3 +92,10 @@ def test_the_mouse_is_asked_for_unless_a_variable_says_otherwise(value: str | No
     chosen = choose_look(environment)
     assert chosen.has_mouse is has_mouse
     assert chosen.warnings == ()
+
+
+def test_an_unknown_variable_is_ignored_with_a_warning_that_names_the_known_ones() -> None:
+    chosen = choose_look({"OVERBRAINER_TUI_COLOUR": "16", "OVERBRAINER_TUI_SHAPE": "", "OVERBRAINER_LOG": "debug"})
+    (warning,) = chosen.warnings
+    assert warning.startswith("OVERBRAINER_TUI_COLOUR is ignored: ")
+    assert "OVERBRAINER_TUI_COLOR," in warning

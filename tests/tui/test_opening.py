@@ -7,6 +7,7 @@ from overbrainer_tui.effects import AttachRun, ReadRuns, RunsRead, RunStages
 from overbrainer_tui.opening import Opening, open_with
 from overbrainer_tui.state import View
 from overbrainer_tui.view_models.overlay import Confirm
+from overbrainer_tui.view_models.snapshots import Level
 from tests.tui.states import RUNNING_ID, STOPPED_ID, SUCCEEDED_ID, app_state, run_records
 
 
@@ -14,6 +15,15 @@ def test_usually_it_does_nothing() -> None:
     state = app_state()
     assert open_with(state, Opening()) == []
     assert (state.view, state.overlay) == (View.PIPELINE, None)
+
+
+def test_an_old_project_is_told_what_to_do_first() -> None:
+    state = app_state()
+    assert open_with(state, Opening(is_old=True)) == []
+    found = state.status.current(state.mono)
+    assert found is not None
+    assert found.level is Level.WARNING
+    assert found.text == "this project predates overbrainer 0.4.0: run overbrainer migrate"
 
 
 def test_a_demo_asks_for_auto_mode_and_names_the_run_it_resumes() -> None:

@@ -45,9 +45,9 @@ def pointed(state: AppState) -> dict[Place, str]:
     piece = overlay_piece(state, Look())
     assert piece is not None
     found: dict[Place, str] = {}
-    for y in range(state.height):
+    for y in range(piece.y, piece.y + len(piece.rows)):
         for x in range(state.width):
-            place = place_in_overlay(state, Look(), x, y)
+            place = place_in_overlay(state, piece, x, y)
             if place is not None:
                 found[place] = found.get(place, "") + row_text(piece.rows[y - piece.y])[x - piece.x]
     return found
@@ -85,5 +85,9 @@ def test_in_the_help_and_outside_of_a_box_nothing_can_be_pointed_at() -> None:
     state = app_state()
     keys.on_key(state, "?")
     assert pointed(state) == {}
-    state.overlay = None
-    assert place_in_overlay(state, Look(), 40, 12) is None
+    keys.on_key(state, "escape")
+    keys.on_key(state, "r")
+    piece = overlay_piece(state, Look())
+    assert piece is not None
+    for x, y in ((0, 0), (79, 23), (piece.x, piece.y - 1), (piece.x - 1, piece.y), (5000, 12)):
+        assert place_in_overlay(state, piece, x, y) is None

@@ -6,7 +6,7 @@ import logging
 
 from overbrainer_core.log_setup import BUFFER_LINES, TRACE, LogEntry
 from overbrainer_tui.view_models.logs import LogsModel
-from overbrainer_tui.view_models.snapshots import LogSource, log_rows
+from overbrainer_tui.view_models.snapshots import LogSource, SearchShown, log_rows
 from tests.tui.states import NOW
 
 ROWS = log_rows(24)
@@ -175,3 +175,63 @@ def test_a_job_s_log_has_no_levels_and_is_exported_under_its_run() -> None:
 
 def test_another_key_is_not_the_logs_own() -> None:
     assert not LogsModel().on_key("x")
+
+
+def searched(model: LogsModel, text: str) -> SearchShown:
+    model.begin_search()
+    assert model.search_input is not None
+    for char in text:
+        model.search_input.on_key(char)
+        model.search_typed()
+    found = model.snapshot().search
+    assert found is not None
+    return found
+
+
+def test_a_search_shows_the_newest_match_and_stays_there_while_lines_come() -> None:
+    model = LogsModel()
+    for number in range(60):
+        model.add(entry("an error" if number in (5, 20) else "fine"))
+    found = searched(model, "error")
+    assert (found.at, found.total) == (2, 2)
+    assert found.row is not None
+    shown = model.snapshot()
+    assert shown.rows[found.row].text.startswith("an error")
+    assert shown.newer > 0
+    model.add(entry("an error"))
+    later = model.snapshot()
+    assert later.search is not None
+    assert (later.search.at, later.search.total, later.rows) == (2, 3, shown.rows)
+    model.end_search(is_kept=True)
+    model.step_search(1)
+    assert model.snapshot().newer == 0
+    model.on_key("G")
+    assert not model.is_pinned
+
+
+def test_a_match_in_view_does_not_move_the_view() -> None:
+    model = LogsModel()
+    for number in range(60):
+        model.add(entry(f"line {number}"))
+    before = model.snapshot().rows
+    assert searched(model, "line 58").row is not None
+    assert model.snapshot().rows == before
+
+
+def test_another_level_or_source_is_searched_anew() -> None:
+    model = LogsModel()
+    model.add(entry("an error"))
+    assert searched(model, "error").at == 1
+    model.end_search(is_kept=True)
+    model.on_key("f")
+    found = model.snapshot().search
+    assert found is not None
+    assert (found.at, found.row) == (0, None)
+    model.show_job("r1")
+    model.take_job_lines("r1", ["ERROR here", "fine"], start=0, offset=20)
+    model.step_search(1)
+    found = model.snapshot().search
+    assert found is not None
+    assert (found.at, found.total, found.row) == (1, 1, 0)
+    model.end_search(is_kept=False)
+    assert model.snapshot().search is None

@@ -34,10 +34,8 @@ def test_each_warning_has_a_line() -> None:
     assert [row.value for row in rows if row.tone is RowTone.WARNING] == ["one", "two"]
 
 
-def test_the_demo_s_question_begins_with_what_it_costs_and_names_place_and_time() -> None:
-    rows = auto_rows(project(), demo_directory="overbrainer-demo")
-    assert (rows[0].tone, "$0.00 of real money" in rows[0].value) == (RowTone.STRONG, True)
-    told = lines(rows)
+def test_the_demo_s_question_names_place_and_time() -> None:
+    told = lines(auto_rows(project(), demo_directory="overbrainer-demo"))
     assert "directory overbrainer-demo" in told
     assert "takes about two minutes" in told
 

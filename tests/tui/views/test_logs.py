@@ -12,7 +12,7 @@ from overbrainer_tui.cells import row_text, width_of
 from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import text_of
 from overbrainer_tui.themes.palette import StyleTable
-from overbrainer_tui.view_models.snapshots import LogRow, LogSource, LogsShown
+from overbrainer_tui.view_models.snapshots import LogRow, LogSource, LogsShown, SearchShown
 from overbrainer_tui.views.logs import LogsView, logs_pieces
 from tests.tui import records
 
@@ -92,3 +92,51 @@ async def test_the_same_lines_paint_nothing(look: Look, drawing_app: Callable[..
         assert view.painted_regions == before
         view.show(records.logs(newer=5))
         assert view.painted_regions == before + 1
+
+
+def _search(**changes: object) -> SearchShown:
+    return replace(SearchShown(text="error", at=3, total=17, row=2), **changes)
+
+
+@pytest.mark.parametrize(("width", "newer"), [(80, 0), (80, 4), (120, 4), (80, 14000)])
+def test_what_is_looked_for_stands_in_the_title_and_fits(look: Look, width: int, newer: int) -> None:
+    title = _lines(replace(records.logs(newer=newer), search=_search()), width, 24, look)[0]
+    assert "Logs INFO and above  / error  3 of 17" in title
+    assert ("G follows" in title) is bool(newer)
+    assert len(title) <= width - 2
+    long_text = "a very long text that is looked for " * 3
+    typed = replace(records.logs(newer=newer), search=_search(text=long_text, typed=(long_text, 5)))
+    assert len(_lines(typed, width, 24, look)[0]) <= width - 2
+
+
+def test_without_a_match_the_title_says_none(look: Look) -> None:
+    lines = _lines(replace(records.logs(), search=SearchShown(text="zebra")), 80, 24, look)
+    assert "/ zebra  none" in lines[0]
+    assert "/  " in _lines(replace(records.logs(), search=SearchShown(text="", typed=("", 0))), 80, 24, look)[0]
+
+
+def test_matches_are_marked_and_the_line_looked_at_is_selected(look: Look) -> None:
+    shown = replace(records.logs(), search=_search(text="RUN", row=1))
+    lines = next(piece for piece in logs_pieces(shown, 80, 22, look) if piece.name == "lines")
+    row = next(row for row in lines.rows if "roman_roads" in row_text(row))
+    assert {span.tone.on for span in row} == {"sel"}
+    marked = [span.text for span in row if span.tone.role == "accent_hi"]
+    assert marked == ["run"]
+    assert {span.tone.on for other in lines.rows if other is not row for span in other} == {"bg"}
+
+
+def test_a_match_in_a_shifted_and_cut_line_is_marked_where_it_stands(look: Look) -> None:
+    words = "x" * 30 + " needle [red] " + "y" * 90 + " needle"
+    shown = LogsShown(
+        source=LogSource.JOB, run_id="r1", rows=(LogRow(text=words),), shift=8, search=_search(text="needle [red]")
+    )
+    lines = next(piece for piece in logs_pieces(shown, 80, 22, look) if piece.name == "lines")
+    row = lines.rows[0] if "needle" in row_text(lines.rows[0]) else lines.rows[1]
+    text = row_text(row)
+    assert text.rstrip().endswith("…")
+    before = text[: text.index("needle")]
+    at = 0
+    for span in row:
+        if span.tone.role == "accent_hi":
+            assert (at, span.text) == (len(before), "needle [red]")
+        at += len(span.text)

@@ -66,3 +66,22 @@ def test_rows_keep_their_width_for_any_text(look: Look) -> None:
     said = records.messages(error="質問 \x1b[2J [/bold] " * 20)
     for width in (20, 48, 58):
         assert all(width_of(row) == width for row in messages_panel(said, width, 20, look))
+
+
+def test_a_path_is_broken_between_names(look: Look) -> None:
+    text = "run demo_20261130-205918 on target `local`, in /tmp/work/demo1/runs/demo_20261130-205918"
+    assert wrapped(text, 39, 3, "…") == [
+        "run demo_20261130-205918 on target",
+        "`local`, in /tmp/work/demo1/runs/",
+        "demo_20261130-205918",
+    ]
+
+
+def test_what_a_run_was_started_with_stands_before_its_facts(look: Look) -> None:
+    run = replace(records.selected_run(), about=(("model", "Qwen/Qwen3-0.6B, qlora, 3 epochs"),))
+    rows = [row_text(row).rstrip() for row in run_panel(run, 48, look)]
+    assert rows == [
+        "Run ────────────────────────────────────────────",
+        "model    Qwen/Qwen3-0.6B, qlora, 3 epochs",
+        "resumed  from roman_roads_20261030-191200",
+    ]
