@@ -35,10 +35,10 @@ ob_wait_gone() {
     done
 }
 
-# ob_mark NAME: an empty marker file; another cancel at the same time may have moved it already.
+# ob_mark NAME [TEXT]: a marker file; another cancel at the same time may have moved it already.
 ob_mark() {
-    # Not `:`, whose failed redirection would end the whole script.
-    { printf '' >"$1.tmp" && mv -f "$1.tmp" "$1"; } 2>/dev/null || [ -e "$1" ] || {
+    # Not `:`, whose failed redirection would end the whole script. A full disk takes a marker without its text.
+    { { printf '%s' "$2" >"$1.tmp" || printf '' >"$1.tmp"; } && mv -f "$1.tmp" "$1"; } 2>/dev/null || [ -e "$1" ] || {
         echo "cannot write $1 in the run directory" >&2
         exit 1
     }
@@ -54,7 +54,7 @@ if [ -e exit_code ]; then
     exit 0
 fi
 
-ob_mark cancelling
+ob_mark cancelling "$(printf '%s\n' "$$" && ob_process_start "$$")"
 ob_stop_container "$@"
 if ob_group_lives "$2"; then
     ob_signal_group TERM "$2"
@@ -70,4 +70,4 @@ if ob_group_lives "$2"; then
     fi
 fi
 rm -f job.reserve
-ob_mark cancelled
+ob_mark cancelled ''

@@ -34,6 +34,15 @@ ob_leader_is_foreign() {
     [ -n "$ob_recorded" ] && [ "$ob_found" != "$ob_recorded" ]
 }
 
+# ob_cancel_goes_on: succeeds while the cancel that wrote `cancelling` runs; fails without /proc.
+ob_cancel_goes_on() {
+    { read -r ob_canceller && read -r ob_began || [ -n "$ob_began" ]; } 2>/dev/null <cancelling || return 1
+    case $ob_canceller in
+        '' | *[!0-9]*) return 1 ;;
+    esac
+    ob_found=$(ob_process_start "$ob_canceller") && [ "$ob_found" = "$ob_began" ]
+}
+
 # ob_group_lives PID: succeeds while the job's own group has a member.
 ob_group_lives() {
     ob_signal_group 0 "$1" && ! ob_leader_is_foreign "$1"

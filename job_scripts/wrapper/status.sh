@@ -19,10 +19,15 @@ ob_alive=no
 if ob_group_lives "$2"; then
     ob_alive=yes
 fi
+# A job that was told to end may have its exit code, and its group be gone, before its cancel says so.
+ob_ending=$ob_alive
+if [ -e cancelling ] && ob_cancel_goes_on; then
+    ob_ending=yes
+fi
 
 if [ -e cancelled ]; then
     echo cancelled
-elif [ -e cancelling ] && [ "$ob_alive" = yes ]; then
+elif [ -e cancelling ] && [ "$ob_ending" = yes ]; then
     echo running
 elif [ -e exit_code ]; then
     ob_code=$(cat exit_code) || exit 1

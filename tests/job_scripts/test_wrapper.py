@@ -173,6 +173,38 @@ def test_markers_and_life_decide_in_the_written_order(
 
 
 @every_shell
+def test_a_job_whose_cancel_still_goes_on_has_not_ended_by_itself(shell: Shell, tmp_path: Path, desk: JobDesk) -> None:
+    if not Path("/proc/self/stat").exists():
+        pytest.skip("this system has no /proc, by which a living cancel is known")
+    run = tmp_path / "run"
+    child = desk.start(shell, run, "while [ ! -e stopped ]; do sleep 0.05; done; exit 143")
+    engine = fake_engine(tmp_path / "bin", body=f"touch {run}/stopped\nwhile [ ! -e {run}/go ]; do sleep 0.05; done")
+    text = cancel_script(handle(run, child.pid, Container(engine="docker", name="c")), QUICK)
+    running = subprocess.Popen([*shell, "-c", text], env={**os.environ, "PATH": f"{engine}:{os.environ['PATH']}"})
+    child.wait()
+    assert (run / "exit_code").read_text() == "143\n"
+    assert status(shell, run, child.pid) == "running"
+    (run / "go").touch()
+    assert running.wait() == 0
+    assert status(shell, run, child.pid) == "cancelled"
+
+
+@every_shell
+def test_a_cancel_that_was_killed_leaves_a_finished_job_its_exit_code(
+    shell: Shell, tmp_path: Path, desk: JobDesk
+) -> None:
+    run = tmp_path / "run"
+    child = desk.start(shell, run, "while [ ! -e stopped ]; do sleep 0.05; done; exit 143")
+    engine = fake_engine(tmp_path / "bin", body=f"touch {run}/stopped\nsleep 1")
+    text = cancel_script(handle(run, child.pid, Container(engine="docker", name="c")), QUICK)
+    running = subprocess.Popen([*shell, "-c", text], env={**os.environ, "PATH": f"{engine}:{os.environ['PATH']}"})
+    child.wait()
+    running.kill()
+    running.wait()
+    assert status(shell, run, child.pid) == "exited 143"
+
+
+@every_shell
 @pytest.mark.parametrize("pid", ["0", "1", "-5", "", "abc", "007", "5 6"])
 def test_a_wrong_process_id_is_refused_without_a_word_or_a_signal(shell: Shell, pid: str, tmp_path: Path) -> None:
     (tmp_path / "exit_code").write_text("0\n")
