@@ -42,10 +42,7 @@ def lab(engine: Engine, tmp_path: Path, request: pytest.FixtureRequest) -> Itera
     lab.start(**engine.environment)
     yield lab
     lab.close()
-    left = engine.names(running=False)
-    for name in left:
-        engine.call("rm", "-f", name, check=False)
-    assert left == []
+    until(lambda: engine.names(running=False) == [])
 
 
 def write(lab: SshLab, engine: Engine, mode: str, *, image: str = IMAGE) -> None:
@@ -81,20 +78,23 @@ def test_a_container_trains_to_its_end_behind_ssh(engine: Engine, lab: SshLab) -
         assert not any(b"hf_abcdefghijklmnop" in path.read_bytes() for path in files)
 
 
-@pytest.mark.parametrize("lab", ["builtin"], indirect=True)
 def test_a_container_is_left_found_again_stopped_and_resumed(engine: Engine, lab: SshLab) -> None:
     write(lab, engine, "hold")
     process = start(lab.project, "train", extra=lab.extra)
     run_id = held(lab)
+    assert lab.server.cut() > 0
+    until(lambda: bool(lab.server.sessions()))
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     assert f"run {run_id} keeps running on target `lab`" in last(stderr)
     assert engine.names() == [f"overbrainer-{run_id}"]
-    lab.server.cut()
 
+    logins = lab.server.logged_in()
     follower = start(lab.project, "train", "attach", run_id, extra=lab.extra)
-    until(lambda: "pid" in run(lab.project, "train", "stop", run_id, extra=lab.extra).stdout)
+    until(lambda: lab.server.logged_in() > logins)
+    beside = run(lab.project, "train", "stop", run_id, extra=lab.extra)
+    assert f"overbrainer (pid {follower.pid}) is using this project" in beside.stdout, beside.stderr
     stdout, stderr = follower.communicate(timeout=30)
     assert follower.returncode == 0, stderr
     assert f"train: run {run_id} stopped at step 3 (requested): snapshot in" in stdout
@@ -107,12 +107,10 @@ def test_a_container_is_left_found_again_stopped_and_resumed(engine: Engine, lab
     assert lab.steps(record["id"]) == [4, 5, 6]
 
 
-@pytest.mark.parametrize("lab", ["openssh"], indirect=True)
 def test_a_cancel_behind_ssh_stops_the_container(engine: Engine, lab: SshLab) -> None:
     write(lab, engine, "hold")
     process = start(lab.project, "train", extra=lab.extra)
     run_id = held(lab)
-    lab.server.cut()
     beside = run(lab.project, "train", "cancel", run_id, extra=lab.extra)
     assert beside.stdout == f"train: run {run_id} cancelled\n", beside.stderr
     _, stderr = process.communicate(timeout=30)
@@ -121,7 +119,6 @@ def test_a_cancel_behind_ssh_stops_the_container(engine: Engine, lab: SshLab) ->
     assert engine.names() == []
 
 
-@pytest.mark.parametrize("lab", ["builtin"], indirect=True)
 def test_a_container_that_dies_behind_ssh_says_why(engine: Engine, lab: SshLab) -> None:
     write(lab, engine, "die")
     done = run(lab.project, "train", extra=lab.extra)
