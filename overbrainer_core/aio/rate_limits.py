@@ -17,6 +17,8 @@ from collections import deque
 from dataclasses import dataclass
 from enum import StrEnum
 
+from overbrainer_core.aio.pace import Pace
+
 UNBOUNDED = 1 << 20
 """Requests at once that nobody reaches."""
 
@@ -51,7 +53,7 @@ class _Episode:
     """Refusals that became known together.
 
     `first` is the number of the first refused request, `last` of the last one sent before anybody knew; `level` the
-    smallest company in which one was refused; `taken` requests had been answered in `measured_s` until its pause ends.
+    smallest company in which one was refused; `measured_s` the seconds for each request taken before, where known.
     """
 
     refusal: Refusal
@@ -61,8 +63,7 @@ class _Episode:
     limit_before: float
     ceiling_before: int | None
     interval_before_s: float
-    taken: int
-    measured_s: float
+    measured_s: float | None
     refusals: int = 1
     passed: int = 0
     accepted: int = 0
@@ -91,21 +92,12 @@ class Allowance:
     """What an episode counts of the one before it, when answers during the episodes are added up."""
     SUSPICIONS = 2
     """Episodes in a row, each in company that was taken before, that make a limit a matter of rate."""
-    MEASURABLE = 3
-    """Requests that must have been taken before a rate can be told from them."""
-    CAUTION = 0.95
-    """Share of the rate that was taken, for the first pace."""
-    SLOWER = 1.1
-    FASTER = 0.98
-    """Factors of the time between two requests after a refusal, and after a while of success."""
-    PACE_PERIOD_S = 10.0
-    """Seconds of success before a pace rises."""
     MOST_PROBING = 32
     """Rounds of success before a limit that was met again and again is tried again."""
 
     def __init__(self, most: int = UNBOUNDED) -> None:
         self.most = most
-        self.interval_s = 0.0
+        self._pace = Pace()
         self._limit = float(most)
         self._ceiling: int | None = None
         self._credit = 0
@@ -120,11 +112,12 @@ class Allowance:
         self._passed = 0.0
         self._stopped = 0.0
         self._met = 0
-        self._has_paused = False
         self._has_failed_reopening = False
-        self._measured_from: float | None = None
-        self._measured = 0
-        self._pace_credit = 0
+
+    @property
+    def interval_s(self) -> float:
+        """Seconds between two requests; 0 without a pace."""
+        return self._pace.interval_s
 
     @property
     def at_once(self) -> int:
@@ -165,9 +158,7 @@ class Allowance:
         """A request was answered."""
         self._streak = 0
         self._has_failed_reopening = False
-        self._measured += 1
-        if self._measured_from is None:
-            self._measured_from = now
+        self._pace.take(now)
         episode = self._episode
         if episode is None or turn.number > episode.last:
             self._proven[-1] = max(self._proven[-1], turn.in_flight)
@@ -180,7 +171,8 @@ class Allowance:
     def refuse(self, turn: Turn, refusal: Refusal, *, last: int, now: float, until: float, in_flight: int) -> None:
         """A request was refused; the others, `in_flight` on their way up to number `last`, wait `until` then."""
         self._streak += 1
-        self._credit = self._disproofs = self._pace_credit = 0
+        self._credit = self._disproofs = 0
+        self._pace.refuse()
         episode = self._episode
         if episode is not None and turn.number <= episode.last:
             episode.refusals += 1
@@ -191,14 +183,12 @@ class Allowance:
         if not episode.is_chance:
             self._respond(episode, in_flight=in_flight)
         if until > now:
-            self._has_paused = True
-            self._measured_from = until
-            self._measured = 0
+            self._pace.pause(until)
 
     def _begin(self, turn: Turn, refusal: Refusal, *, last: int, until: float) -> _Episode:
         self._passed, self._stopped = self._after_refusals()
         self._episodes += 1
-        self._has_failed_reopening = self._has_paused and self._measured == 0
+        self._has_failed_reopening = self._pace.has_failed_reopening
         is_suspicious = turn.in_flight <= max(1, self.CLEARLY * max(self._proven), self._proven[-1] - 1)
         self._suspicions = self._suspicions + 1 if is_suspicious else 0
         most_proven = max(self._proven)
@@ -212,8 +202,7 @@ class Allowance:
             limit_before=self._limit,
             ceiling_before=self._ceiling,
             interval_before_s=self.interval_s,
-            taken=self._measured,
-            measured_s=until - self._measured_from if self._measured_from is not None else 0.0,
+            measured_s=self._pace.measured_interval_s(until),
         )
         return self._episode
 
@@ -273,12 +262,9 @@ class Allowance:
         """Space the requests: as far as what was taken allows, and further at each refusal."""
         self._limit = episode.limit_before
         self._ceiling = episode.ceiling_before
-        if self.interval_s:
-            self.interval_s *= self.SLOWER
-        elif episode.taken >= self.MEASURABLE and episode.measured_s > 0:
+        if self._pace.slow_down(episode.measured_s):
             # what was lowered before was lowered for the wrong reason
             self._limit, self._ceiling, self._met, self._probing = float(self.most), None, 0, 1
-            self.interval_s = episode.measured_s / episode.taken / self.CAUTION
 
     def _contradict(self, episode: _Episode) -> None:
         """A request sent after the refused one, in no smaller company, was taken."""
@@ -291,7 +277,7 @@ class Allowance:
         self._limit = max(self._limit, episode.limit_before)
         self._ceiling = episode.ceiling_before
         if episode.is_rate:
-            self.interval_s = min(self.interval_s, episode.interval_before_s)
+            self._pace.interval_s = min(self._pace.interval_s, episode.interval_before_s)
 
     def _grow(self, turn: Turn) -> None:
         if self._ceiling is not None and turn.in_flight >= self._ceiling:
@@ -303,8 +289,3 @@ class Allowance:
             if self._credit >= self._limit * self._probing:
                 self._credit = 0
                 self._limit = min(self._limit + 1.0, float(self.most))
-        if self.interval_s:
-            self._pace_credit += 1
-            if self._pace_credit * self.interval_s >= self.PACE_PERIOD_S and self._pace_credit >= 10:
-                self._pace_credit = 0
-                self.interval_s *= self.FASTER
