@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from overbrainer_core.aio.rate_gate import RateGate
+from overbrainer_core.clock import SystemClock
 from overbrainer_core.config.settings import Role
 from overbrainer_core.dedup.embedding import CHUNK, LayeredDeduplicator
 from overbrainer_core.dedup.lexical import LexicalDeduplicator
@@ -15,6 +17,7 @@ class Embedder:
     """Gives each text the vector the test wants; keeps the texts of each request."""
 
     role = Role(provider="p", model="m")
+    gate = RateGate(SystemClock())
 
     def __init__(self, **vectors: list[float]) -> None:
         self.vectors = vectors
