@@ -6,6 +6,7 @@ quietly. Listings import this module, so it loads no parser of arguments.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from overbrainer_core.errors import OverbrainerError, describe
@@ -33,6 +34,11 @@ def exit_code_of(work: Callable[[], int]) -> int:
         for line in f"error: {describe(error)}".split("\n"):  # several problems of the settings take a line each
             write_error(line)
         return exit_code(error)
+    except OSError as error:
+        _keep_for_debugging()
+        where = f"cannot access {os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        write_error(f"error: {where}{describe(error)}")
+        return ExitCode.FAILURE
     except Exception as error:  # noqa: BLE001  # the command's entry: an unforeseen fault is one line too
         _keep_for_debugging()
         write_error(f"error: {type(error).__name__}: {describe(error)}")

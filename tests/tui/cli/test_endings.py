@@ -47,3 +47,10 @@ def test_a_reader_that_went_away_is_no_failure(capsys: pytest.CaptureFixture[str
 def test_an_unforeseen_fault_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert failing(ZeroDivisionError("division by zero")) == 1
     assert capsys.readouterr().err == "error: ZeroDivisionError: division by zero\n"
+
+
+def test_a_file_that_nobody_handled_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert failing(PermissionError(13, "Permission denied", "p\x1b/overbrainer.toml")) == 1
+    assert capsys.readouterr().err == "error: cannot access p\\u{1b}/overbrainer.toml: Permission denied\n"
+    assert failing(OSError(28, "No space left on device")) == 1
+    assert capsys.readouterr().err == "error: No space left on device\n"
