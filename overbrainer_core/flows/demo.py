@@ -65,6 +65,13 @@ class Finished:
 DemoStep = Start | Follow | Finished
 
 
+def demo_root(directory: Path, name: str | None) -> Path:
+    """The directory of the demo: the named one, this one when it holds a demo, else a new one in it."""
+    if name is None and ProjectPaths(directory).demo.is_file():
+        return directory
+    return directory / (name or DEMO_DIRECTORY)
+
+
 def prepare_demo(root: Path) -> DemoProject:
     """Write the demo project into `root`, or find one there.
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from overbrainer_core.clock import rfc3339
 from overbrainer_core.config.document import ConfigDocument, Edit, SetKey, TableRef, UnsetKey
 from overbrainer_core.config.exchange import replace_config
+from overbrainer_core.config.load import NO_PROJECT
 from overbrainer_core.config.save import read_config_text
 from overbrainer_core.dataset.store import each_answer
-from overbrainer_core.errors import ConfigError
+from overbrainer_core.errors import ConfigError, describe
 from overbrainer_core.files import FileAccessError, UnsafePathError, open_state, read_regular
 from overbrainer_core.flows.report import Report
 from overbrainer_core.history import EntryStatus, HistoryEntry, entry_document, read_history
@@ -77,6 +78,8 @@ def _check_is_project(paths: ProjectPaths) -> None:
     """Refuse to make a project of any directory: nothing is written where there is no `overbrainer.toml`."""
     try:
         mode = os.stat(paths.config).st_mode
+    except FileNotFoundError as error:
+        raise ConfigError(f"cannot read {paths.config}: {describe(error)}{NO_PROJECT}") from error
     except OSError as error:
         raise ConfigError(f"cannot read {paths.config}") from error
     if not stat.S_ISREG(mode):

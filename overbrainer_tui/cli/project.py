@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from overbrainer_core.errors import InterruptedByUser
 from overbrainer_core.project.paths import ProjectPaths
 from overbrainer_tui.cli.context import (
     HELP_NAMES,
@@ -18,11 +21,13 @@ from overbrainer_tui.cli.context import (
     run_in_session,
     start_logging,
 )
-from overbrainer_tui.cli.output import write_json, write_line, write_lines, write_warning
+from overbrainer_tui.cli.output import write_error, write_json, write_line, write_lines, write_warning
 
 if TYPE_CHECKING:
     from overbrainer_core.flows.session import Session
     from overbrainer_tui.cli.work import Work
+
+_log = logging.getLogger("overbrainer.cli")
 
 
 @click.command(cls=SharedCommand)
@@ -36,6 +41,11 @@ def init(context: click.Context, directory: str | None) -> None:
     start_logging(options, reads_env=False)
     root = Path(directory) if directory is not None else options.directory
     init_project(root)
+    _log.info(
+        "next, in %s: copy .env.example to .env, put your provider's address and key in it, "
+        "then `overbrainer doctor` tells what is missing",
+        root,
+    )
 
 
 @click.group(context_settings=HELP_NAMES, no_args_is_help=True)
@@ -43,7 +53,7 @@ def config() -> None:
     """Check the configuration, describe its file."""
 
 
-@config.command(cls=ListingCommand)
+@config.command(cls=ListingCommand, short_help="Print what is in effect.")
 @click.option("--resolve", is_flag=True, help="Resolve every secret too; values are never printed.")
 @click.pass_context
 def check(context: click.Context, resolve: bool) -> None:
@@ -70,7 +80,7 @@ def check(context: click.Context, resolve: bool) -> None:
         run_async(report.resolve_all(settings, environment, on_resolved=lambda key: write_line(f"{key}: resolved")))
 
 
-@config.command(cls=ListingCommand)
+@config.command(cls=ListingCommand, short_help="Print the JSON Schema of the file, for editors.")
 @click.pass_context
 def schema(context: click.Context) -> None:
     """Print the JSON Schema of `overbrainer.toml`, for editors that complete and check it."""
@@ -106,7 +116,7 @@ def demo(context: click.Context, directory: str | None, headless: bool, yes: boo
 
     No key, no GPU and no download: the parent is played from tables of facts, the child is really trained.
     """
-    from overbrainer_core.flows.demo import DEMO_DIRECTORY, prepare_demo
+    from overbrainer_core.flows.demo import demo_root, prepare_demo
 
     options = options_of(context)
     if not headless:
@@ -114,16 +124,34 @@ def demo(context: click.Context, directory: str | None, headless: bool, yes: boo
 
         refuse_without_terminal(options.environment)
     start_logging(options, reads_env=False)
-    root = options.directory / (directory or DEMO_DIRECTORY)
+    root = demo_root(options.directory, directory)
     project = prepare_demo(root)
     options.directory = project.root
     if not headless:
         from overbrainer_tui.cli.tui_command import open_app
 
-        context.exit(open_app(options, is_demo=True, auto_yes=yes))
-    document = run_in_session(options, _headless_demo)
+        code = open_app(options, is_demo=True, auto_yes=yes)
+        _tell_how_to_go_on(project.root)
+        context.exit(code)
+    try:
+        document = run_in_session(options, _headless_demo)
+    except InterruptedByUser:
+        _tell_how_to_go_on(project.root)
+        raise
     if options.json:
         write_json(document)
+
+
+def _tell_how_to_go_on(root: Path) -> None:
+    """A demo that was left is not in the directory that the commands look at: say what works from here."""
+    from overbrainer_core.flows.demo import DEMO_DIRECTORY, Finished, next_step
+
+    if isinstance(next_step(ProjectPaths(root)), Finished):
+        return
+    where = shlex.quote(str(root))
+    again = "overbrainer demo" if root in (Path(), Path(DEMO_DIRECTORY)) else f"overbrainer demo {where}"
+    besides = "" if root == Path() else f"; other commands need `-C {where}`"
+    write_error(f"demo: `{again}` goes on where it stopped{besides}")
 
 
 async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
@@ -135,6 +163,7 @@ async def _headless_demo(session: Session, work: Work) -> dict[str, Any]:
     from overbrainer_tui.cli.stages import stage_document
     from overbrainer_tui.cli.train import run_document
 
+    work.report.note("demo: costs $0.00 of real money: the prices and costs shown are played")
     flow: dict[str, Any] = {"bus": work.bus, "report": work.report, "interrupt": work.interrupt}
     outcomes = await run_all(session, **flow)
     step = demo_flow.next_step(session.paths)

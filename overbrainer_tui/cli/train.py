@@ -47,7 +47,7 @@ def train(context: click.Context, target: str | None, resume_from: str | None) -
     _run_and_tell(options_of(context), body)
 
 
-@train.command(cls=WorkCommand)
+@train.command(cls=WorkCommand, short_help="Follow a run, bring its files back.")
 @click.argument("run_id")
 @click.pass_context
 def attach(context: click.Context, run_id: str) -> None:
@@ -61,7 +61,7 @@ def attach(context: click.Context, run_id: str) -> None:
     _run_and_tell(options_of(context), body)
 
 
-@train.command(cls=WorkCommand)
+@train.command(cls=WorkCommand, short_help="Stop a run with a snapshot.")
 @click.argument("run_id")
 @click.pass_context
 def stop(context: click.Context, run_id: str) -> None:
@@ -75,7 +75,7 @@ def stop(context: click.Context, run_id: str) -> None:
     _run_or_ask_holder(options_of(context), body, run_id, beside="request_stop_beside")
 
 
-@train.command(cls=WorkCommand)
+@train.command(cls=WorkCommand, short_help="End a run at once, without a snapshot.")
 @click.argument("run_id")
 @click.pass_context
 def cancel(context: click.Context, run_id: str) -> None:

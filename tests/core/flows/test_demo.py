@@ -17,6 +17,7 @@ from overbrainer_core.flows.demo import (
     Follow,
     MissingNumpyError,
     Start,
+    demo_root,
     next_step,
     prepare_demo,
 )
@@ -36,6 +37,14 @@ def test_a_new_demo_is_a_whole_project_with_a_private_env_file(tmp_path: Path) -
     settings = load_settings(paths, read_environment(paths, {}))
     assert settings.providers["demo"].base_url == "demo:"
     assert [topic.subtopics for topic in settings.topics] == [8, 8, 4]
+
+
+def test_the_demo_goes_on_in_the_directory_of_one(tmp_path: Path) -> None:
+    assert demo_root(tmp_path, None) == tmp_path / "overbrainer-demo"
+    assert demo_root(tmp_path, "d") == tmp_path / "d"
+    root = prepare_demo(demo_root(tmp_path, None)).root
+    assert demo_root(root, None) == root
+    assert demo_root(root, "d") == root / "d"
 
 
 def test_an_existing_demo_is_found_and_nothing_in_it_rewritten(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from overbrainer_core import assets
 from overbrainer_core.config.exchange import SaveRefusedError
+from overbrainer_core.config.load import NO_PROJECT
 from overbrainer_core.dataset.records import AnswerMeta, Example, Message, MessageRole
 from overbrainer_core.dataset.store import InvalidRecordError, encode_line
 from overbrainer_core.errors import ConfigError, LockedError, describe
@@ -132,7 +133,7 @@ def test_the_lock_is_taken_by_a_dry_run_too(paths: ProjectPaths) -> None:
 def test_what_is_no_project_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as raised:
         lines(ProjectPaths(tmp_path))
-    assert describe(raised.value) == f"cannot read {tmp_path}/overbrainer.toml: No such file or directory"
+    assert describe(raised.value) == f"cannot read {tmp_path}/overbrainer.toml: No such file or directory{NO_PROJECT}"
     assert os.listdir(tmp_path) == []
     (tmp_path / "overbrainer.toml").mkdir()
     with pytest.raises(ConfigError, match="it is not a regular file"):

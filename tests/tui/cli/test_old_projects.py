@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from overbrainer_core.config.json_schema import config_schema
+from overbrainer_core.config.load import NO_PROJECT
 from overbrainer_core.project.init import init_project
 from overbrainer_tui.cli.main import run
 
@@ -35,7 +36,8 @@ def test_migrate_prints_a_line_for_each_change(old_project: Path, capsys: pytest
 
 def test_migrate_outside_a_project_is_one_error_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["-C", str(tmp_path), "migrate"]) == 3
-    assert capsys.readouterr() == ("", f"error: cannot read {tmp_path}/overbrainer.toml: No such file or directory\n")
+    line = f"error: cannot read {tmp_path}/overbrainer.toml: No such file or directory{NO_PROJECT}\n"
+    assert capsys.readouterr() == ("", line)
     assert list(tmp_path.iterdir()) == []
 
 
