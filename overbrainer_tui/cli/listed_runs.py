@@ -77,8 +77,17 @@ def write_runs(
     records = filter_runs(list_runs(paths, on_skipped=on_skipped), state=state, target=target, limit=limit)
     if as_json:
         write_json(runs_document(paths, records))
-    else:
-        write_lines(run_lines(paths, records))
+        return
+    if not records:
+        write_error(_none_words(paths, is_filtered=state is not None or target is not None))
+    write_lines(run_lines(paths, records))
+
+
+def _none_words(paths: ProjectPaths, *, is_filtered: bool) -> str:
+    """Why a listing is empty: standard output stays empty for programs, a reader is told."""
+    if not paths.config.is_file():
+        return f"runs: {paths.root} is no project: it has no overbrainer.toml"
+    return "runs: none matches" if is_filtered else "runs: none yet"
 
 
 def _start_log() -> None:

@@ -16,13 +16,29 @@ if TYPE_CHECKING:
     from overbrainer_core.history import HistoryEntry, Totals
 
 
+def _checked_state(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is None:
+        return None
+    from overbrainer_core.runs.record import RunState  # the history does without it
+
+    states = [state.value for state in RunState]
+    if value not in states:
+        raise click.BadParameter(f"'{value}' is not one of {', '.join(states)}.")
+    return value
+
+
 @click.group(context_settings=HELP_NAMES, no_args_is_help=True)
 def runs() -> None:
     """List the runs and read their logs."""
 
 
 @runs.command("ls", cls=ListingCommand)
-@click.option("--state", metavar="STATE", help="Only runs in this state.")
+@click.option(
+    "--state",
+    metavar="STATE",
+    callback=_checked_state,
+    help="Only runs in this state: preparing, running, succeeded, failed, cancelled or stopped.",
+)
 @click.option("--target", metavar="NAME", help="Only runs on this target.")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the newest N runs.")
 @click.pass_context

@@ -50,6 +50,25 @@ def test_runs_are_filtered(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
+def test_an_empty_listing_says_why(project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(project, "runs", "ls", "--state", "running") == 0
+    assert capsys.readouterr().err == "runs: none matches\n"
+    for path in (project / "runs" / "a_1").iterdir():
+        path.unlink()
+    (project / "runs" / "a_1").rmdir()
+    assert call(project, "runs", "ls") == 0
+    assert capsys.readouterr().err == "runs: none yet\n"
+    assert call(tmp_path / "nowhere", "runs", "ls") == 0
+    assert capsys.readouterr().err == f"runs: {tmp_path / 'nowhere'} is no project: it has no overbrainer.toml\n"
+    assert call(project, "runs", "ls", "--json") == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_state_that_is_none_is_a_usage_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(project, "runs", "ls", "--state", "runing") == 2
+    assert "'runing' is not one of preparing, running" in capsys.readouterr().err
+
+
 def test_runs_are_a_document(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(project, "runs", "ls", "--json") == 0
     assert json.loads(capsys.readouterr().out)["runs"][0]["id"] == "a_1"
