@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import click
 
-from overbrainer_core.errors import OverbrainerError
+from overbrainer_core.errors import LockedError, OverbrainerError
 from overbrainer_tui.cli.context import EventsCommand, Options, options_of
 
 
 class TerminalError(OverbrainerError):
     """The app cannot draw on this terminal."""
+
+
+class HeldError(LockedError):
+    """Another process holds the project: it can be looked at."""
+
+    def __init__(self, pid: int | None, directory: Path) -> None:
+        super().__init__(pid)
+        where = "" if directory == Path() else f" -C {shlex.quote(str(directory))}"
+        self.args = (f"{self}; look at it with `overbrainer tui{where} --readonly`",)
 
 
 @click.command(cls=EventsCommand)
@@ -41,7 +52,15 @@ def refuse_without_terminal(environment: Mapping[str, str]) -> None:
 
 
 def open_app(options: Options, *, is_demo: bool = False, auto_yes: bool = False) -> int:
-    """Open the app on the project and return the exit code."""
+    """Open the app on the project and return the exit code.
+
+    Raises:
+        HeldError: another process holds the project.
+        OverbrainerError: the project cannot be opened, or the screen failed.
+    """
     from overbrainer_tui.launch import run_app  # Textual is loaded here and nowhere else in the command line
 
-    return run_app(options, is_demo=is_demo, auto_yes=auto_yes)
+    try:
+        return run_app(options, is_demo=is_demo, auto_yes=auto_yes)
+    except LockedError as error:
+        raise HeldError(error.pid, options.directory) from None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
-from overbrainer_tui.cli.tui_command import TerminalError, refuse_without_terminal
+from overbrainer_core.errors import LockedError
+from overbrainer_tui import launch
+from overbrainer_tui.cli.context import Options
+from overbrainer_tui.cli.tui_command import HeldError, TerminalError, open_app, refuse_without_terminal
 
 
 class Stream:
@@ -42,3 +46,19 @@ def test_a_terminal_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Stream(True))
     refuse_without_terminal({"TERM": "xterm-256color"})
     refuse_without_terminal({})
+
+
+@pytest.mark.parametrize(
+    ("directory", "command"),
+    [(".", "overbrainer tui --readonly"), ("my demo", "overbrainer tui -C 'my demo' --readonly")],
+)
+def test_a_project_that_is_held_can_be_looked_at(monkeypatch: pytest.MonkeyPatch, directory: str, command: str) -> None:
+    def held(*_: object, **__: object) -> int:
+        raise LockedError(12)
+
+    monkeypatch.setattr(launch, "run_app", held)
+    options = Options()
+    options.directory = Path(directory)
+    with pytest.raises(HeldError) as caught:
+        open_app(options)
+    assert str(caught.value) == f"another overbrainer (pid 12) is using this project; look at it with `{command}`"
