@@ -367,12 +367,18 @@ def run_task_ended(state: AppState, outcome: RunTaskEnded) -> list[Effect]:
 def _tell_end(state: AppState, outcome: RunTaskEnded, run_id: str | None) -> None:
     name = f"run {run_id}" if run_id is not None else "run not started"
     if outcome.error is None:
-        state.say(f"{name}: done", is_end=True)
+        state.say(f"{name}: {_end_words(outcome.record)}", is_end=True)
         return
     state.say(f"{name}: {outcome.error}", Level.WARNING, is_end=True)
     if state.quit.is_leaving:
         text = outcome.error if outcome.is_detached else f"{name}: {outcome.error}"
         state.quit.note(text, subject=run_id or "")
+
+
+def _end_words(record: RunRecord | None) -> str:
+    if record is not None and record.state is RunState.STOPPED:
+        return "stopped with a snapshot; T resumes it"
+    return str(record.state) if record is not None and record.state is RunState.CANCELLED else "done"
 
 
 def _end_chain(state: AppState, task: RunTask, outcome: RunTaskEnded, run_id: str | None) -> None:

@@ -306,8 +306,8 @@ class PipelineModel:
 
 
 _EMPTY = EmptyShown(
-    title="Nothing ran yet",
-    line="r runs a stage; a stage that was stopped resumes where it was.",
+    title="Nothing ran yet in this window",
+    line="What is on disk is kept: r runs a stage, which resumes where it was.",
     keys=(
         EmptyKey(key="r", label="run a stage", needs="asks which"),
         EmptyKey(key="A", label="run all of it, then train", needs="asks first"),

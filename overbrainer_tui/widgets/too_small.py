@@ -13,13 +13,15 @@ def is_too_small(width: int, height: int) -> bool:
 
 
 def too_small_rows(width: int, height: int) -> tuple[Row, ...]:
-    """The whole screen with the two lines."""
+    """The whole screen with the two lines; fewer words where the sizes would be cut."""
     first = [
         Span("terminal too small: ", TEXT),
         Span(f"{MIN_COLUMNS}x{MIN_ROWS}", BRIGHT),
         Span(" needed, this one is ", TEXT),
         Span(f"{width}x{height}", Tone("accent_hi", "bold")),
     ]
+    if width_of(first) > width:
+        first = [Span(f"needs {MIN_COLUMNS}x{MIN_ROWS}, is ", TEXT), first[-1]]
     rows = [blank(width)] * height
     top = max(0, height // 2 - 1)
     for y, spans in ((top, first), (top + 1, [Span("q", BRIGHT), Span(" quits", DIM)])):

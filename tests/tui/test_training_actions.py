@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from overbrainer_core.events.types import Event, JobStatus, Metric, RunCreated, RunWatched
 from overbrainer_core.runs.record import RunState
 from overbrainer_core.values.job import JobPhase, JobState
@@ -123,6 +125,17 @@ def test_the_end_of_a_follow_is_said_and_the_run_is_read_again() -> None:
     assert status(state) == f"run {RUNNING_ID}: done"
     assert of(effects, ReadRuns)
     assert of(effects, ReadMetrics) == [ReadMetrics(run_id=RUNNING_ID, generation=1)]
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [(RunState.STOPPED, "stopped with a snapshot; T resumes it"), (RunState.CANCELLED, "cancelled")],
+)
+def test_a_run_that_was_ended_is_not_said_to_be_done(ended: RunState, words: str) -> None:
+    state = in_training()
+    task = followed(state)
+    outcomes.take(state, RunTaskEnded(task=task, record=run_record(state=ended)))
+    assert status(state) == f"run {RUNNING_ID}: {words}"
 
 
 def test_a_follow_that_ends_in_an_error_keeps_it_under_the_chart() -> None:

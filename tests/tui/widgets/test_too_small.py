@@ -17,6 +17,11 @@ def test_two_lines_in_the_middle() -> None:
     assert all(not line.strip() for n, line in enumerate(lines) if n not in (8, 9))
 
 
+@pytest.mark.parametrize("width", [24, 30, 48])
+def test_both_sizes_are_told_where_the_sentence_does_not_fit(width: int) -> None:
+    assert row_text(too_small_rows(width, 8)[3]).strip() == f"needs 80x24, is {width}x8"
+
+
 @pytest.mark.parametrize(
     ("size", "is_small"), [((79, 24), True), ((80, 23), True), ((80, 24), False), ((200, 55), False)]
 )
