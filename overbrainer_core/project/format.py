@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from pathlib import Path
 
 from overbrainer_core.errors import ConfigError
 from overbrainer_core.files import UnsafePathError, open_state, replace_text
@@ -57,7 +58,18 @@ def write_format(paths: ProjectPaths) -> None:
 def predates_versions(paths: ProjectPaths) -> bool:
     """Whether this is a project of before version files: a hint to migrate, no more."""
     has_foreign_state = os.path.lexists(paths.state) and (paths.state.is_symlink() or not paths.state.is_dir())
-    return paths.config.is_file() and not has_foreign_state and not os.path.lexists(paths.version)
+    return paths.config.is_file() and not has_foreign_state and _is_missing(paths.version)
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether nothing stands there; what cannot be looked at may be there."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def check_writable(paths: ProjectPaths) -> None:

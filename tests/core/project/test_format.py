@@ -112,3 +112,20 @@ def test_a_project_whose_state_is_a_link_or_a_file_is_no_old_one(paths: ProjectP
     paths.state.unlink()
     paths.state.symlink_to(tmp_path)
     assert not predates_versions(paths)
+
+
+def test_a_state_directory_that_cannot_be_looked_at_is_no_old_project(
+    paths: ProjectPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths.root.mkdir(exist_ok=True)
+    paths.config.write_text("")
+    assert predates_versions(paths)
+    real = os.lstat
+
+    def refused(path: Path) -> os.stat_result:
+        if path == paths.version:
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", refused)
+    assert not predates_versions(paths)
