@@ -194,4 +194,6 @@ def _no_chart(facts: RunFacts) -> str:
         return "no metrics yet"
     if facts.is_live:
         return "not followed: press a to attach"
-    return "no metrics: the run ended before its first step" if facts.track.has_no_file else "no metrics yet"
+    if not facts.track.has_no_file:
+        return "no metrics yet"
+    return "no metrics: the run ended before its first step; 5, then s, shows its job.log"

@@ -10,7 +10,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from overbrainer_tui.cells import DIM, Line, Row
+from overbrainer_tui.cells import DIM, WARN, Line, Row
+from overbrainer_tui.cells import shown as drawable
 from overbrainer_tui.look import Look
 from overbrainer_tui.pieces import Piece
 from overbrainer_tui.view_models.snapshots import LARGE_ROWS, Level, SelectedRun, TrainingShown
@@ -29,7 +30,7 @@ from overbrainer_tui.widgets.run_head import (
     tile_rows,
     tiles,
 )
-from overbrainer_tui.widgets.run_panels import messages_panel, run_panel
+from overbrainer_tui.widgets.run_panels import messages_panel, run_panel, wrapped
 from overbrainer_tui.widgets.runs_table import EDGE, MARGIN, runs_table
 
 WIDE_COLUMNS = 120
@@ -233,10 +234,21 @@ def _tile_pieces(run: SelectedRun, width: int, y: int, look: Look) -> list[Piece
 
 
 def _no_chart(run: SelectedRun, layout: TrainingLayout, look: Look) -> Piece:
+    """Why there is no curve; in the narrow view also, whole, why the run ended, which its row of facts cuts."""
     shape = layout.chart
-    line = Line(shape.width)
-    line.put(0, run.no_chart, DIM, mark=look.glyphs.cut)
-    rows = (title_row(shape.width, "Loss", look), line.row())
+    said = [(line, DIM) for line in wrapped(run.no_chart, shape.width, 2, look.glyphs.cut)]
+    if not layout.is_wide:
+        for _, value, is_warning in run.facts:
+            if is_warning:
+                said += [
+                    ("", DIM),
+                    *((line, WARN) for line in wrapped(drawable(value), shape.width, 4, look.glyphs.cut)),
+                ]
+    rows = [title_row(shape.width, "Loss", look)]
+    for words, tone in said[: max(1, shape.height - 1)]:
+        line = Line(shape.width)
+        line.put(0, words, tone)
+        rows.append(line.row())
     return _panel("no-chart", shape.x, shape.y, shape.width, rows)
 
 

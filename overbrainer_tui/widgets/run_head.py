@@ -171,14 +171,18 @@ def _eta(run: SelectedRun) -> tuple[Span, ...]:
 
 def _metric_tiles(run: SelectedRun, look: Look) -> list[Tile]:
     epochs = f" of {run.epochs:g}" if run.epochs is not None and run.epoch is not None else ""
-    epoch = (Span(text.number(run.epoch, 2), TEXT), Span(epochs, DIM)) if epochs else (
-        Span(text.number(run.epoch, 2), TEXT),)  # fmt: skip
+    epoch = (_figure(text.number(run.epoch, 2), TEXT), *((Span(epochs, DIM),) if epochs else ()))
     return [
         Tile("epoch", "epoch", epoch),
-        Tile("loss", "loss", (Span(text.loss(run.loss), BRIGHT), *_trend(run.loss_trend, look, can_warn=False))),
-        Tile("eval", "eval loss", (Span(text.loss(run.eval_loss), BRIGHT), *_trend(run.eval_trend, look))),
-        Tile("grad", "grad norm", (Span(text.grad_norm(run.grad_norm), TEXT),)),
+        Tile("loss", "loss", (_figure(text.loss(run.loss), BRIGHT), *_trend(run.loss_trend, look, can_warn=False))),
+        Tile("eval", "eval loss", (_figure(text.loss(run.eval_loss), BRIGHT), *_trend(run.eval_trend, look))),
+        Tile("grad", "grad norm", (_figure(text.grad_norm(run.grad_norm), TEXT),)),
     ]
+
+
+def _figure(value: str, tone: Tone) -> Span:
+    """A value in its tone; what is unknown steps back."""
+    return Span(value, DIM if value == text.UNKNOWN else tone)
 
 
 def _trend(trend: int, look: Look, *, can_warn: bool = True) -> tuple[Span, ...]:

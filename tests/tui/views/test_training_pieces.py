@@ -177,3 +177,15 @@ def test_every_width_and_height_gives_a_name_for_each_piece_once(look: Look) -> 
     for width in (80, 119, 120, 159, 160, 250):
         names = [piece.name for piece in _pieces(records.training(), width, 38, look)]
         assert len(names) == len(set(names))
+
+
+def test_in_the_narrow_view_the_reason_of_a_run_without_a_curve_is_whole(look: Look) -> None:
+    why = (
+        "the job exited with code 137: out of memory while it loaded the model (see runs/roman_roads_20261102/job.log)"
+    )
+    run = replace(records.selected_run(state="failed"), series=None, no_chart="no metrics", facts=(("why", why, True),))
+    shown = replace(records.training(state="failed"), selected=run)
+    narrow = " ".join(text_of(training_pieces(shown, 80, 22, look), 80, 22))
+    assert "".join(why.split()) in "".join(narrow.split())
+    (piece,) = (piece for piece in training_pieces(shown, 120, 38, look) if piece.name == "no-chart")
+    assert len(piece.rows) == 2
