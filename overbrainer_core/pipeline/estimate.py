@@ -30,9 +30,9 @@ ITEM_TOKENS = (6, 40)
 """Output tokens of one item of a list."""
 REPEATED = 1.3
 """Factor for batches that bring repetitions, and replies that are no list."""
-ANSWER_TOKENS = (150, 1500)
+ANSWER_TOKENS = (30, 1500)
 """Output tokens of an answer."""
-REASONING_TOKENS = (300, 6000)
+REASONING_TOKENS = (10, 6000)
 """Output tokens of a reply's reasoning, where the role asks for it."""
 
 Tokens = tuple[int, int]

@@ -59,7 +59,7 @@ def test_answers_come_first_then_the_history_then_the_settings() -> None:
     assert (by_history.basis, by_history.samples) == (Basis.HISTORY, 1)
     assert (by_history.input_tokens, by_history.output_tokens) == ((7000, 14_000), (21_000, 42_000))
     by_settings = expect(plan(), ROLE, price=PRICE)
-    assert (by_settings.basis, by_settings.output_tokens) == (Basis.SETTINGS, (15_000, 100_000))
+    assert (by_settings.basis, by_settings.output_tokens) == (Basis.SETTINGS, (3000, 100_000))
 
 
 def test_entries_of_another_stage_or_model_and_those_without_a_token_tell_nothing() -> None:
@@ -93,7 +93,7 @@ def test_nine_of_ten_ranges_hold_what_comes(samples: int, requests: int) -> None
 
 def test_output_from_the_settings_never_passes_what_the_limit_allows() -> None:
     role = Role(provider="p", model="m", max_tokens=120, reasoning=True)
-    assert expect(plan(), role, price=None).output_tokens == (12_000, 12_000)
+    assert expect(plan(), role, price=None).output_tokens == (4000, 12_000)
 
 
 def test_reasoning_makes_more_output() -> None:
