@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from textual import events, on
 from textual.app import App, ComposeResult
 from textual.driver import Driver
+from textual.strip import Strip
 
 from overbrainer_core.events.types import Event
 from overbrainer_tui import actions
@@ -103,7 +104,9 @@ class OverbrainerApp(App[int]):
         """Draw for the first time."""
         theme = self.get_theme(self.theme)
         self._table = style_table(self._look, theme)
-        self.query_one(FooterBar).on_frame = self._on_frame
+        footer = self.query_one(FooterBar)
+        footer.on_frame = self._on_frame
+        footer.painter = self.query_one(TrainingView).painter = self._paint
         self._is_up = True
         self.engine.screen = self
         self.engine.resize(*self.size)
@@ -214,6 +217,16 @@ class OverbrainerApp(App[int]):
         state = self.engine.state
         if state.view is View.TRAINING and state.overlay is None:
             self.query_one(TrainingView).pulse(frame)
+
+    def _paint(self, x: int, y: int, cells: Strip) -> bool:
+        """Write cells to the terminal at once, unless something lies over the views."""
+        driver = self._driver
+        state = self.engine.state
+        is_covered = state.overlay is not None or state.is_too_small or self._batch_count
+        if driver is None or not self._is_up or is_covered:
+            return False
+        driver.write(f"\x1b[{y + 1};{x + 1}H{cells.render(self.console)}")
+        return True
 
     def _plan_tick(self) -> None:
         if self._tick_due is not None:

@@ -127,7 +127,7 @@ class TrainingView(Board[TrainingShown]):
         if step != self._pulse:
             self._pulse = step
             mark = Segment(self.look.glyphs.running, self._table.pulsed(step))
-            canvas.overlay(Strip([mark], 1))
+            canvas.overlay(Strip([mark], 1), painter=self.painter)
 
 
 def _without_revision(key: tuple[object, ...]) -> tuple[object, ...]:

@@ -85,7 +85,7 @@ class FooterBar(Board[FooterShown]):
         self._frame += 1
         canvas = self.canvas("spinner")
         if canvas is not None:
-            canvas.show(((Span(self._mark(), _SPINNER),),))
+            canvas.move((Span(self._mark(), _SPINNER),), painter=self.painter)
         if self.on_frame is not None:
             self.on_frame(self._frame)
 

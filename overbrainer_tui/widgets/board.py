@@ -23,7 +23,7 @@ from overbrainer_tui.look import Look
 from overbrainer_tui.motion import FRAME_S, fade_share
 from overbrainer_tui.pieces import Piece, Place
 from overbrainer_tui.themes.palette import StyleTable
-from overbrainer_tui.widgets.canvas import Canvas
+from overbrainer_tui.widgets.canvas import Canvas, Painter
 
 _GROUND = Tone()
 _NOWHERE = Region(0, 0, 0, 0)
@@ -54,6 +54,8 @@ class Board(Widget, Generic[Shown], can_focus=False):
     DEFAULT_CSS = """
     Board { width: 1fr; height: 1fr; overflow: hidden hidden; }
     """
+
+    painter: Painter | None = None
 
     def __init__(self, styles: StyleTable, *, id: str | None = None, clock: Clock = time.monotonic) -> None:
         super().__init__(id=id)

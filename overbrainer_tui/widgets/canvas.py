@@ -7,6 +7,7 @@ between. No timer runs here: without a change nothing is painted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -20,6 +21,10 @@ from overbrainer_tui.pieces import changed_cells
 from overbrainer_tui.themes.palette import StyleTable
 
 _GROUND = Tone()
+
+Painter = Callable[[int, int, Strip], bool]
+"""Paints cells of the screen at once, past the framework, whose frame costs many times as much; false when it cannot,
+because something may lie over them."""
 
 
 class Canvas(Widget, can_focus=False):
@@ -67,21 +72,38 @@ class Canvas(Widget, can_focus=False):
         self.painted_regions += len(regions)
         self.refresh(*regions)
 
-    def overlay(self, cell: Strip) -> None:
+    def overlay(self, cell: Strip, *, painter: Painter | None = None) -> None:
         """Put a strip over the first cells of the first row until that row changes."""
         if self._rows and self._strips:
             row = self._strip(0)
             self._strips[0] = Strip.join([cell, row.crop(cell.cell_length)])
-            self.painted_regions += 1
-            self.refresh(Region(0, 0, cell.cell_length, 1))
+            self._paint(cell, painter)
+
+    def move(self, row: Row, *, painter: Painter | None = None) -> None:
+        """Show this row in a canvas of one row and the same width: the next frame of what moves."""
+        if self._rows and row != self._rows[0]:
+            self._rows = (row,)
+            self._strips = [strip_of(row, self._table)]
+            self._paint(self._strip(0), painter)
+
+    def _paint(self, cells: Strip, painter: Painter | None) -> None:
+        """Paint the first cells of the first row: by the painter, or with the next frame of the framework."""
+        self.painted_regions += 1
+        at = self.region
+        if painter is None or not painter(at.x, at.y, cells):
+            self.refresh(Region(0, 0, cells.cell_length, 1))
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The strips of a region of the canvas."""
         strips = [self._strip(y) for y in crop.line_range]
         if crop.column_span == (0, self.size.width):
-            return [strip.adjust_cell_length(crop.width, self._table.ground(_GROUND)) for strip in strips]
+            width = crop.width
+            return [strip if strip.cell_length == width else self._fitted(strip, width) for strip in strips]
         start, end = crop.column_span
         return [strip.crop_extend(start, end, self._table.ground(_GROUND)) for strip in strips]
+
+    def _fitted(self, strip: Strip, width: int) -> Strip:
+        return strip.adjust_cell_length(width, self._table.ground(_GROUND))
 
     def _strip(self, y: int) -> Strip:
         if y >= len(self._rows):

@@ -17,6 +17,7 @@ from overbrainer_tui.cells import BRIGHT, DIM, FAINT, TEXT, WARN, Line, Role, Ro
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import MachineShown
 from overbrainer_tui.widgets.gauges import ERR_RATIO, gauge, history, spread
+from overbrainer_tui.widgets.last_drawn import last_drawn
 from overbrainer_tui.widgets.panel import title_row
 
 MIN_WIDTH = 48
@@ -53,6 +54,7 @@ class MachineRow(Struct, frozen=True):
     height: int = 1
 
 
+@last_drawn
 def machine_panel(machine: MachineShown, width: int, look: Look, *, tall: bool = False) -> tuple[Row, ...]:
     """The panel's rows, title first; `tall` gives each GPU two rows of history and a row for its memory."""
     cells = _HISTORY + max(0, width - MIN_WIDTH)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from overbrainer_core.text import cell_width
@@ -191,6 +193,7 @@ def _trend(trend: int, look: Look, *, can_warn: bool = True) -> tuple[Span, ...]
     return (Span(" ", TEXT), Span(look.glyphs.rising, WARN)) if trend > 0 and can_warn else ()
 
 
+@lru_cache(maxsize=64)
 def tile_rows(tile: Tile, width: int) -> tuple[Row, Row]:
     """A tile's label and value."""
     label, value = Line(width), Line(width)

@@ -7,6 +7,7 @@ from overbrainer_tui import text
 from overbrainer_tui.cells import DIM, FAINT, TEXT, WARN, Line, Row, Tone, fitting_start, shown
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import Level, MessageRow, SelectedRun
+from overbrainer_tui.widgets.last_drawn import last_drawn
 from overbrainer_tui.widgets.panel import title_row
 
 LABEL_CELLS = 9
@@ -18,16 +19,24 @@ MAX_WRAPPED = 3
 
 def run_panel(run: SelectedRun, width: int, look: Look) -> tuple[Row, ...]:
     """`Run` with what it was started with and its facts, long ones wrapped; empty without any."""
-    if not run.about and not run.facts:
+    return _facts_panel(run.about, run.facts, width, look)
+
+
+@last_drawn
+def _facts_panel(
+    about: tuple[tuple[str, str], ...], facts: tuple[tuple[str, str, bool], ...], width: int, look: Look
+) -> tuple[Row, ...]:
+    if not about and not facts:
         return ()
     rows = [title_row(width, "Run", look)]
-    for label, value in run.about:
+    for label, value in about:
         rows += _labelled(label, DIM, shown(value), TEXT, width=width, look=look)
-    for label, value, is_warning in run.facts:
+    for label, value, is_warning in facts:
         rows += _labelled(shown(label), DIM, shown(value), WARN if is_warning else TEXT, width=width, look=look)
     return tuple(rows)
 
 
+@last_drawn
 def messages_panel(messages: tuple[MessageRow, ...], width: int, room: int, look: Look) -> tuple[Row, ...]:
     """`Messages` in at most `room` rows, the newest kept in view; empty without any or without room for one."""
     if not messages or room < 2:

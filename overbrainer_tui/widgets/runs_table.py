@@ -9,6 +9,7 @@ from overbrainer_tui.cells import DIM, TEXT, WARN, Ground, Line, Row, Span, Tone
 from overbrainer_tui.look import Look
 from overbrainer_tui.view_models.snapshots import RunRow, RunsShown
 from overbrainer_tui.widgets.badges import run_mark
+from overbrainer_tui.widgets.last_drawn import last_drawn
 from overbrainer_tui.widgets.panel import title_row
 
 MIN_ID_CELLS = 21
@@ -24,6 +25,7 @@ _STATE_CELLS, _MIN_TARGET, _MAX_TARGET, _WORK_CELLS = 11, 8, 20, 10
 _STAMP = re.compile(r"(\d{8}-\d{6}(-[0-9a-f]{4})?)$")
 
 
+@last_drawn
 def runs_table(runs: RunsShown, width: int, visible: int, look: Look) -> tuple[Row, ...]:
     """Title and rows, `width` cells wide; the selection's two columns stand left of the panel, one cell right of it."""
     columns = _columns(runs, width)

@@ -8,9 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.message import Message
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from overbrainer_core.events.types import ItemDone, Metric, StageFinished, StageStarted
 from overbrainer_core.flows.session import open_session
@@ -183,6 +186,25 @@ async def test_nothing_is_drawn_and_no_timer_runs_while_nothing_happens(tmp_path
         assert draws == []
         assert app._tick_due is None
         assert app._draw_due is None
+
+
+async def test_moving_cells_are_written_at_their_place_unless_something_lies_over_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with shown(tmp_path) as pilot:
+        await drawn(pilot)
+        app = app_of(pilot)
+        written: list[str] = []
+        assert app._driver is not None
+        monkeypatch.setattr(app._driver, "write", written.append)
+        mark = Strip([Segment("*", Style(bold=True))], 1)
+        assert app._paint(4, 23, mark)
+        assert written == ["\x1b[24;5H\x1b[1m*\x1b[0m"]
+        await pilot.press("?")
+        await drawn(pilot)
+        written.clear()
+        assert not app._paint(4, 23, mark)
+        assert written == []
 
 
 async def test_a_status_goes_by_itself_when_its_time_is_over(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 from textual.app import App
+from textual.strip import Strip
 
 from overbrainer_tui.look import Look, Motion
 from overbrainer_tui.pieces import OnKey
@@ -40,6 +41,30 @@ async def test_the_spinner_is_a_cell_of_its_own(look: Look, drawing_app: MakeApp
         assert left.painted_regions + right.painted_regions == before
         await pilot.pause()
         assert screen_lines(app)[-1].startswith(" j/k select · a attach · c cancel   ⠋"[:34])
+
+
+async def test_a_frame_that_is_painted_at_once_asks_the_framework_for_none(look: Look, drawing_app: MakeApp) -> None:
+    footer = FooterBar(StyleTable(look))
+    async with drawing_app(footer).run_test(size=(80, 24)) as pilot:
+        footer.show(records.footer())
+        await pilot.pause()
+        canvas = footer.canvas("spinner")
+        assert canvas is not None
+        painted: list[tuple[int, int, str]] = []
+
+        def paint(x: int, y: int, cells: Strip) -> bool:
+            painted.append((x, y, cells.text))
+            return len(painted) == 1
+
+        footer.painter = paint
+        canvas._exchange_repaint_regions()
+        footer._spin()
+        at = canvas.region.offset
+        assert painted == [(at.x, at.y, canvas.rows[0][0].text)]
+        assert not canvas._exchange_repaint_regions()
+        footer._spin()
+        assert len(painted) == 2
+        assert canvas._exchange_repaint_regions()
 
 
 async def test_the_spinner_stops_with_the_work(look: Look, drawing_app: MakeApp) -> None:
