@@ -30,6 +30,8 @@ from overbrainer_core.flows.session import Session, open_session
 from overbrainer_core.log_setup import LogBuffer, LogEntry, log_to_buffer
 from overbrainer_core.project.format import predates_versions
 from overbrainer_core.project.paths import ProjectPaths
+from overbrainer_core.runs.record import RunState, load_run
+from overbrainer_core.runs.store import run_ids
 from overbrainer_tui.engine import Engine, NoScreen
 from overbrainer_tui.facts import project_facts
 from overbrainer_tui.look import ChosenLook, choose_look, framework_environment
@@ -111,7 +113,26 @@ async def _main(options: AppOptions, chosen: ChosenLook, *, is_demo: bool, auto_
 
 def _opening(paths: ProjectPaths, *, is_demo: bool, auto_yes: bool) -> Opening:
     """What the app opens with."""
-    return _demo_opening(paths, auto_yes=auto_yes) if is_demo else Opening(is_old=predates_versions(paths))
+    if is_demo:
+        return _demo_opening(paths, auto_yes=auto_yes)
+    return Opening(is_old=predates_versions(paths), running=_newest_running(paths))
+
+
+RECENT_RUNS = 20
+"""Runs, newest first, among which one that still runs is looked for: opening costs the same with a thousand."""
+
+
+def _newest_running(paths: ProjectPaths) -> str | None:
+    """A run that goes on and that nobody follows yet, by its record."""
+    try:
+        recent = sorted(run_ids(paths), reverse=True)[:RECENT_RUNS]
+    except OverbrainerError:
+        return None
+    for run_id in recent:
+        with contextlib.suppress(OverbrainerError):
+            if load_run(paths, run_id).state is RunState.RUNNING:
+                return run_id
+    return None
 
 
 def _demo_opening(paths: ProjectPaths, *, auto_yes: bool) -> Opening:

@@ -15,10 +15,12 @@ from overbrainer_tui.view_models.snapshots import Level
 class Opening(Struct, frozen=True, kw_only=True):
     """What to open with: `auto` asks for auto mode (`is_asked` False starts it), whose run resumes `resume_from`.
 
-    `follow` names a running run, `show` an ended one; `is_old` for a project of before version files.
+    `follow` names a running run, `show` an ended one; `is_old` for a project of before version files. `running` names a
+    run that goes on: it is selected and told, not followed.
     """
 
     is_old: bool = False
+    running: str | None = None
     auto: bool = False
     is_asked: bool = True
     resume_from: str | None = None
@@ -34,6 +36,10 @@ def open_with(state: AppState, opening: Opening) -> list[Effect]:
         if opening.is_asked:
             return ask_auto(state, resume_from=opening.resume_from)
         return start_auto(state, resume_from=opening.resume_from)
+    if opening.running is not None:
+        state.training.select(opening.running)
+        if not opening.is_old:
+            state.say(f"run {opening.running} is running: 4 shows it, a follows it")
     run_id = opening.follow or opening.show
     if run_id is None:
         return []

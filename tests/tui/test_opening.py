@@ -26,6 +26,15 @@ def test_an_old_project_is_told_what_to_do_first() -> None:
     assert found.text == "this project predates overbrainer 0.4.0: run overbrainer migrate"
 
 
+def test_a_run_that_goes_on_is_told_and_selected_but_not_followed() -> None:
+    state = app_state()
+    assert open_with(state, Opening(running=RUNNING_ID)) == []
+    found = state.status.current(state.mono)
+    assert found is not None
+    assert found.text == f"run {RUNNING_ID} is running: 4 shows it, a follows it"
+    assert state.view is View.PIPELINE
+
+
 def test_a_demo_asks_for_auto_mode_and_names_the_run_it_resumes() -> None:
     state = app_state()
     state.demo_directory = "overbrainer-demo"
