@@ -149,9 +149,9 @@ def test_a_run_of_200000_points_costs_no_more_than_a_screen(look: Look) -> None:
     def seconds(chart: ChartInput) -> float:
         best = math.inf
         for _ in range(5):
-            started = time.perf_counter()
+            started = time.thread_time()
             chart_pieces(chart, SHAPE, look)
-            best = min(best, time.perf_counter() - started)
+            best = min(best, time.thread_time() - started)
         return best
 
     assert seconds(chart) < 12 * seconds(small)
