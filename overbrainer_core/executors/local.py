@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from overbrainer_core.aio.process import CommandResult, run_command
 from overbrainer_core.aio.tasks import run_to_end
 from overbrainer_core.aio.threads import StopToken, run_in_thread, run_ticking
 from overbrainer_core.executors.base import Spawn
-from overbrainer_core.executors.children import DetachedProcess, adopt, reap
+from overbrainer_core.executors.children import DetachedProcess, adopt, reap, start_leader
 from overbrainer_core.executors.errors import AccessError, CommandError, ProtocolError, SpawnError
 from overbrainer_core.executors.local_files import claim, copy, prepare_directory, put_file, read_range
 from overbrainer_core.executors.scripts import (
@@ -42,6 +43,13 @@ DROPPED_NAMES = frozenset({"RUNPOD_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KE
 """Keys that overbrainer reads under their standard names; a job has no use for them."""
 
 _log = logging.getLogger("overbrainer.executors")
+
+
+_GROUP_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+"""What a terminal sends to a group; it reaches a script only before the script leads a session of its own."""
+
+_SCRIPT_TRIES = 20
+"""Starts of one script; every script may be killed and repeated at any point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,14 +133,16 @@ class LocalExecutor:
         directory = Path(job.directory)
         log = prepare_directory(directory)
         try:
-            child = DetachedProcess(
-                [*self._shell, "-c", job_wrapper(job.script)],
-                cwd=directory,
-                env={**self._environment, **_secret_variables(job.secrets)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
+            child = start_leader(
+                lambda: DetachedProcess(
+                    [*self._shell, "-c", job_wrapper(job.script)],
+                    cwd=directory,
+                    env={**self._environment, **_secret_variables(job.secrets)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                )
             )
         except OSError as error:
             raise SpawnError(self._shell[0]) from error
@@ -202,10 +212,13 @@ class LocalExecutor:
 
     async def _run(self, action: str, script: str, *, limit_s: float) -> CommandResult:
         """Run a script to its end, reaping ended jobs before and meanwhile: a zombie counts as alive in its group."""
-        reap()
-        command = run_command([*self._shell, "-c", script], env=self._environment, timeout_s=limit_s)
         try:
-            result = await run_ticking(command, reap, interval_s=self._timing.reap_s)
+            for _ in range(_SCRIPT_TRIES):
+                reap()
+                command = run_command([*self._shell, "-c", script], env=self._environment, timeout_s=limit_s)
+                result = await run_ticking(command, reap, interval_s=self._timing.reap_s)
+                if -result.exit_status not in _GROUP_SIGNALS:
+                    break
         except TimeoutError:
             raise CommandError.timed_out(action, limit_s) from None
         except OSError as error:

@@ -314,15 +314,16 @@ class Trial:
         for path in sorted(self.runs.glob("*/run.json")):
             before = json.loads(path.read_text())
             attached = run(self.project, "train", "attach", path.parent.name, limit_s=60)
-            assert "Traceback" not in attached.stderr
+            assert "Traceback" not in attached.stderr, attached.stderr
             after = json.loads(path.read_text())
             allowed = {"succeeded", "stopped"} if arguments[1:2] != ["cancel"] else {"succeeded", "cancelled"}
             if not (path.parent / "job.pid").exists():
                 allowed = {"failed"}
-                assert before["job"] is None
-                assert "stopped before the job started" in attached.stderr
+                assert before["job"] is None, f"a recorded job never ran: {attached.stderr}"
+                assert "stopped before the job started" in attached.stderr, attached.stderr
             assert after["state"] in allowed, (before, after, attached.stderr)
-            assert attached.returncode == (0 if after["state"] in ("succeeded", "stopped") else attached.returncode)
+            has_succeeded = after["state"] in ("succeeded", "stopped")
+            assert (attached.returncode == 0) == has_succeeded, (attached.returncode, attached.stderr)
 
 
 @contextlib.contextmanager

@@ -504,3 +504,44 @@ async def test_a_cancelled_manifest_stops_its_thread(desk: LocalDesk) -> None:
 def test_a_job_always_has_a_path_to_find_programs_on(path: str | None) -> None:
     given = {"HOME": "/root"} if path is None else {"HOME": "/root", "PATH": path}
     assert job_environment(given) == {"HOME": "/root", "PATH": os.defpath}
+
+
+UNDER_FIRE = """
+import asyncio, os, signal, sys, threading, time
+from pathlib import Path
+from overbrainer_core.executors.base import Spawn
+from overbrainer_core.executors.local import LocalExecutor
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda *_: None)
+done = threading.Event()
+def strike():
+    while not done.is_set():
+        os.killpg(0, signal.SIGTERM)
+        time.sleep(0.005)  # several times the rate of a key that is held down
+async def main():
+    executor = LocalExecutor(Path(sys.argv[1]), environment=dict(os.environ))
+    threading.Thread(target=strike, daemon=True).start()
+    try:
+        for number in range(40):
+            directory = f"{executor.workdir}/r{number}"
+            job = await executor.spawn(Spawn(directory=directory, script="exit 7"))
+            while not (state := await executor.status(job)).has_ended:
+                await asyncio.sleep(0.005)
+            print(state.words(), flush=True)
+    finally:
+        done.set()
+asyncio.run(main())
+"""
+
+
+def test_a_ctrl_c_reaches_no_job_and_no_script_however_young(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", UNDER_FIRE, str(tmp_path / "runs")],
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=18,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3])},
+    )
+    assert done.stdout.splitlines() == ["exited with code 7"] * 40, done.stderr[-2000:]
