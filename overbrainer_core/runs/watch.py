@@ -161,14 +161,19 @@ async def _follow(context: RunContext, record: RunRecord, lines: _Lines) -> JobS
     budget = _Budget(context)
     told: JobState | None = None
     wait_s = timing.poll_first_s
+    loop, ask_at = asyncio.get_running_loop(), 0.0
     while True:
         seen = _files_stamp(context, job)
+        # asking starts a program: a local job that only writes lines is asked no more often than a quiet one
+        known = told if _tells_no_end(seen) and loop.time() < ask_at else None
         try:
             reads = await lines.read_new(most=LOOK_READS)
-            state = await context.executor.status(job)
+            state = known or await context.executor.status(job)
         except OverbrainerError as error:
             await budget.spend(error)
             continue
+        if known is None:
+            ask_at = loop.time() + timing.poll_max_s
         budget.renew()
         if state != told:
             told = state
@@ -201,6 +206,11 @@ def _files_stamp(context: RunContext, job: JobHandle) -> _FilesStamp | None:
     except OSError:
         size = 0
     return size, os.path.lexists(directory / "exit_code"), os.path.lexists(directory / "cancelled")
+
+
+def _tells_no_end(seen: _FilesStamp | None) -> bool:
+    """Whether the files of a local job were seen, and no end of it among them."""
+    return seen is not None and not (seen[1] or seen[2])
 
 
 async def _pause(context: RunContext, job: JobHandle, seconds: float, *, seen: _FilesStamp | None) -> None:

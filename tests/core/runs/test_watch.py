@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -425,6 +426,46 @@ async def test_polls_grow_while_nothing_comes_and_restart_with_a_line(
     assert polls[4] == top
     assert polls[5] == first
     assert max(polls) == top
+
+
+async def test_a_local_job_that_only_writes_lines_is_seldom_asked_and_its_end_is_seen_at_once(
+    context: RunContext, record: RunRecord, target: Any, recorder: Any, tmp_path: Path
+) -> None:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    metrics = directory / "metrics.jsonl"
+    metrics.write_bytes(b"")
+    timing = replace(context.timing, poll_first_s=0.002, local_watch_s=0.001, poll_max_s=60)
+    context = replace(context, is_local=True, timing=timing)
+    job = JobHandle(directory=str(directory), pid=4711)
+    record = replace(record, remote_dir=str(directory), job=job)
+    target.states = [RUNNING]
+    asked: list[int] = []
+    status = target.status
+
+    async def counted(job: JobHandle) -> JobState:
+        asked.append(len(recorder.events))
+        found: JobState = await status(job)
+        return found
+
+    async def write() -> None:
+        for step in range(1, 6):
+            content = metrics.read_bytes() + log(step)
+            target.files[f"{directory}/metrics.jsonl"] = content
+            metrics.write_bytes(content)
+            while not any(isinstance(event, Metric) and event.metric.step == step for event in recorder.events):
+                await asyncio.sleep(0.001)
+        target.states = [DONE]
+        target.files[f"{directory}/output/model.bin"] = b"weights"
+        target.files[f"{directory}/job.log"] = b""
+        (directory / "exit_code").write_text("0\n")
+
+    target.status = counted
+    async with asyncio.TaskGroup() as group:
+        group.create_task(write())
+        result = await watch_run(context, record)
+    assert result.record.state is RunState.SUCCEEDED
+    assert len(asked) == 2
 
 
 async def test_a_job_that_writes_faster_than_it_is_read_shows_its_state_and_can_end(
