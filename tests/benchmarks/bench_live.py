@@ -28,6 +28,16 @@ STATUS_S = 12.0
 SETTLE_S = 6.0
 """Seconds that the start of the run is given."""
 
+APP = """
+import sys
+from overbrainer_core.runs.timing import RunTiming
+RunTiming.__init__.__kwdefaults__["sample_interval_s"] = 1.0
+sys.argv = ["overbrainer", "tui"]
+from overbrainer_tui.__main__ import main
+main()
+"""
+"""The app, which samples a machine every ten seconds, sampling it ten times as often."""
+
 TRAINER = """#!/bin/sh
 say() { printf '%s\\n' "$1" >> "$OVERBRAINER_METRICS"; }
 say '{"event":"begin","time":1,"max_steps":2600}'
@@ -45,13 +55,12 @@ done
 
 def main() -> None:
     """Measure and print."""
-    launcher = str(Path(sys.executable).with_name("overbrainer"))
     with tempfile.TemporaryDirectory() as scratch:
         project = Path(scratch)
         write_project(project, training="")
         (project / "venv" / "bin" / "axolotl").write_text(TRAINER)
         env = environment({**project_environment(), "HOME": scratch})
-        with PtyChild([launcher, "tui"], cwd=project, env=env) as child:
+        with PtyChild([sys.executable, "-c", APP], cwd=project, env=env) as child:
             child.read_until(lambda output: b"Nothing ran yet" in output)
             child.read_for(STATUS_S)
             report(child, "idle", "0 bytes")
