@@ -147,7 +147,7 @@ def _near_miss(paths: ProjectPaths, run_id: str) -> str:
     import difflib  # only where a message is made: it is slow to import
 
     try:
-        names = [entry.name for entry in os.scandir(paths.runs) if entry.is_dir()]
+        names = [entry.name for entry in os.scandir(paths.runs) if entry.is_dir() and entry.name != run_id]
     except OSError:
         return ""
     matches = difflib.get_close_matches(run_id, names, n=1)

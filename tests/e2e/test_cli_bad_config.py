@@ -101,7 +101,6 @@ REFUSED: list[tuple[str, Prepare, list[str], str]] = [
     ("type", changed("concurrency = 2", f'concurrency = "{SECRET}"'), [], "expected an integer"),
     ("choice", changed('"openai"', f'"{SECRET}"'), [], "expected one of `openai`, `anthropic`"),
     ("secret-in-the-file", changed('"openai"', f'"openai"\napi_key = "{SECRET}"'), [], "must be set through env"),
-    ("topics-of-one-name", added(TOPIC.format(name="t", count=1) * 10_000), [], "duplicate name `t`"),
     ("long-name-of-a-table", added(f'["{"k" * 200_000}"]\n'), [], "unknown field `kkk"),
     ("name-that-moves-the-cursor", added('["\\u001b[2Jx\\nerror: y"]\n'), [], r"\u{1b}[2Jx\nerror: y"),
     # the environment
@@ -171,6 +170,18 @@ def test_what_cannot_be_used_is_one_line_and_code_3(
     assert new <= {"lock", "history.jsonl"}  # a stage that began has its line
 
 
+def test_ten_thousand_topics_of_one_name_do_not_fill_the_screen(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "p")
+    added(TOPIC.format(name="t", count=1) * 10_000)(root)
+    done = run(root, "config", "check", limit_s=15)
+    assert done.returncode == 3
+    lines = done.stderr.splitlines()
+    assert lines[0] == "error: invalid configuration:"
+    assert set(lines[1:-1]) == {"  topics: duplicate name `t`"}
+    assert len(lines) == 52
+    assert lines[-1].strip().endswith("more")
+
+
 USED: list[tuple[str, Prepare, str]] = [
     ("5-mb-of-comments", added(f"# {SECRET} and more of it\n" * 200_000), "pipeline = concurrency: 2"),
     (
@@ -237,7 +248,7 @@ def test_a_hostile_environment_file_fills_no_memory(tmp_path: Path) -> None:
     started = time.monotonic()
     assert run(root, "config", "check", limit_s=15).returncode == 3
     assert time.monotonic() - started < 15
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < max(before, 400_000)
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss <= max(before, 400_000)
 
 
 @pytest.mark.parametrize("arguments", [["history"], ["runs", "ls"]], ids=" ".join)
@@ -249,4 +260,5 @@ def test_a_listing_says_what_it_cannot_read(tmp_path: Path, arguments: list[str]
     done = run(root, *arguments, limit_s=15)
     assert done.returncode in (0, 3)
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") <= 1
+    told = [line for line in done.stderr.splitlines() if line != "runs: none yet"]
+    assert len(told) <= 1
