@@ -136,6 +136,12 @@ class OverbrainerApp(App[int]):
         else:
             self._draw_due = loop.call_soon(self._post_changed)
 
+    def _hurry(self) -> None:
+        """A key was pressed: what is to be drawn does not wait for its frame, however busy the screen is."""
+        if self._draw_due is not None:
+            self._draw_due.cancel()
+            self._draw_due = asyncio.get_running_loop().call_soon(self._post_changed)
+
     def _post_changed(self) -> None:
         self._draw_due = None
         self.post_message(Changed())
@@ -250,6 +256,7 @@ class OverbrainerApp(App[int]):
                 name = key_name(event.key, event.character)
                 if name is not None:
                     self.engine.key(name)
+                    self._hurry()
             case events.Paste():
                 event.stop()
                 self.engine.paste(event.text)

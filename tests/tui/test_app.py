@@ -188,6 +188,17 @@ async def test_nothing_is_drawn_and_no_timer_runs_while_nothing_happens(tmp_path
         assert app._draw_due is None
 
 
+async def test_a_key_is_drawn_without_waiting_for_the_frame_of_a_busy_screen(tmp_path: Path) -> None:
+    async with shown(tmp_path) as pilot:
+        await drawn(pilot)
+        app = app_of(pilot)
+        app._drawn_at = asyncio.get_running_loop().time() + 3600
+        app.changed()
+        assert isinstance(app._draw_due, asyncio.TimerHandle)
+        await pilot.press("5")
+        assert "Logs INFO and above" in "\n".join(await drawn(pilot))
+
+
 async def test_moving_cells_are_written_at_their_place_unless_something_lies_over_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
