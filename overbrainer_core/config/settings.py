@@ -1,4 +1,4 @@
-"""What are a project's settings, once read and checked? Plain values without pydantic, defaults applied.
+"""What are a project's settings, once read and checked? Plain values, defaults applied.
 
 Built by `config.load`; environment-only keys (addresses, hosts, secrets) are in here too. A secret is kept in
 `SecretText`, whose text never shows.
