@@ -136,6 +136,7 @@ class TerminalDriver(LinuxDriver):
         self._screen: IO[str] = sys.__stdout__ or sys.__stderr__ or sys.stdout
         self._output: OutputThread | None = None
         self._is_suspended = False
+        self._is_stop_wanted = False
         self._pointed_at = float("-inf")
         self._wake_read, self._wake_write = os.pipe()
 
@@ -228,7 +229,18 @@ class TerminalDriver(LinuxDriver):
     # Stopping and going on
 
     def _sigtstp_application(self, *_: object) -> None:
-        """Give the terminal back, then stop."""
+        """Stop at the loop's next turn: what is interrupted here may hold the lock that the last output needs."""
+        self._is_stop_wanted = True
+        if self._loop.is_running():
+            self._loop.call_soon_threadsafe(self._stop_now)
+        else:
+            self._stop_now()
+
+    def _stop_now(self) -> None:
+        """Give the terminal back, then stop; not when the process was told to go on meanwhile."""
+        if not self._is_stop_wanted:
+            return
+        self._is_stop_wanted = False
         if self._output is not None:
             self._is_suspended = True
             self.stop_application_mode()
@@ -236,6 +248,7 @@ class TerminalDriver(LinuxDriver):
 
     def _sigcont_application(self, *_: object) -> None:
         """Take the terminal again, once this process is in the foreground."""
+        self._is_stop_wanted = False
         if not self._is_foreground():
             return
         if self._is_suspended:
