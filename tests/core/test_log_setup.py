@@ -96,6 +96,12 @@ def test_a_standard_error_that_cannot_be_written_loses_the_line_quietly(monkeypa
     monkeypatch.setattr(sys, "stderr", closed)
     log_to_stderr(None)
     logging.getLogger("overbrainer.runs").info("nobody hears it")
+    heard = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", heard)
+    log_to_stderr(None)
+    logging.getLogger("overbrainer.runs").info("somebody hears it")
+    assert heard.getvalue().endswith("somebody hears it\n")
+    assert "nobody" not in heard.getvalue()
 
 
 def test_the_buffer_keeps_the_newest_lines_and_tells_its_listener() -> None:

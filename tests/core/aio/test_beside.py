@@ -29,8 +29,11 @@ async def test_a_work_that_fails_changes_nothing() -> None:
     async def work() -> None:
         raise RuntimeError("broken")
 
+    went_on = False
     async with beside(work()):
         await asyncio.sleep(0.01)
+        went_on = True
+    assert went_on
 
 
 async def test_a_failing_block_ends_its_works_and_raises() -> None:
@@ -50,5 +53,6 @@ async def test_a_failing_block_ends_its_works_and_raises() -> None:
 
 
 async def test_no_work_at_all_is_fine() -> None:
+    before = asyncio.all_tasks()
     async with beside():
-        pass
+        assert asyncio.all_tasks() == before

@@ -23,7 +23,7 @@ NOISE = "printf '\\033[33mWelcome to lab node 3\\033[0m\\n'; echo 'stty: not a t
 pytestmark = needs_sshd
 
 
-async def use(lab: SshDesk, client: str, tmp_path: Path, *, workdir: str = "work") -> None:
+async def check_every_operation(lab: SshDesk, client: str, tmp_path: Path, *, workdir: str = "work") -> None:
     """Connect and do one of each operation."""
     executor = await lab.connect(client, workdir=workdir)
     run = f"{executor.workdir}/run"
@@ -53,7 +53,7 @@ async def test_what_start_up_files_print_is_ignored(lab: SshDesk, client: str, t
     noisy.write_text(f'#!/bin/sh\n{NOISE}printf "no line end"\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n')
     noisy.chmod(0o755)
     lab.server.restart(ForceCommand=str(noisy))
-    await use(lab, client, tmp_path)
+    await check_every_operation(lab, client, tmp_path)
 
 
 @pytest.mark.parametrize("shell", ["fish", "tcsh"])
@@ -64,7 +64,7 @@ async def test_a_login_shell_of_another_kind_works_byte_for_byte(
         pytest.skip(f"no {shell} here")
     # As the server would run that shell for an account whose login shell it is.
     lab.server.restart(ForceCommand=f'exec /usr/bin/{shell} -c "$SSH_ORIGINAL_COMMAND"')
-    await use(lab, client, tmp_path, workdir="it's\\here")
+    await check_every_operation(lab, client, tmp_path, workdir="it's\\here")
 
 
 async def test_a_slow_login_shell_is_waited_for_and_told(
@@ -80,7 +80,7 @@ async def test_a_slow_login_shell_is_waited_for_and_told(
 
 async def test_a_server_with_one_channel_serves_everything(lab: SshDesk, client: str, tmp_path: Path) -> None:
     lab.server.restart(MaxSessions="1")
-    await use(lab, client, tmp_path)
+    await check_every_operation(lab, client, tmp_path)
 
 
 @pytest.mark.parametrize("sessions", ["1", "2"])

@@ -93,7 +93,9 @@ async def test_what_is_named_twice_arrives_once(lab: SshDesk, client: str, tree:
     entries = ["output", "output/script.sh", "output/", "./output/checkpoint-3"]
     listed = await executor.manifest(f"{executor.workdir}/run", entries)
     await executor.download(f"{executor.workdir}/run", tmp_path / "back", entries)
-    compare_manifests(listed, build_manifest(tmp_path / "back", ["output"]))
+    arrived = build_manifest(tmp_path / "back", ["output"])
+    compare_manifests(listed, arrived)
+    assert arrived == build_manifest(tree, ["output"])
 
 
 async def test_excluded_names_stay_there(lab: SshDesk, client: str, tree: Path, tmp_path: Path) -> None:

@@ -299,6 +299,8 @@ async def test_the_watch_ends_while_a_look_hangs(root: Path, monkeypatch: pytest
     hanging = HangingLook(monkeypatch)
     async with watching(root, SHORT) as watched:
         await watched.looks(2)
+        assert hanging.began == 1
+    assert not hanging.goes_on.is_set()
     hanging.goes_on.set()
 
 

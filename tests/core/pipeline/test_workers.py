@@ -27,10 +27,15 @@ async def test_every_piece_is_done_in_order_with_so_many_at_a_time() -> None:
 
 
 async def test_no_pieces_need_no_workers() -> None:
-    async def work(_piece: int) -> None:
-        raise AssertionError
+    begun: list[int] = []
 
+    async def work(piece: int) -> None:
+        begun.append(piece)
+
+    before = asyncio.all_tasks()
     await run_workers(work, [], limit=3)
+    assert begun == []
+    assert asyncio.all_tasks() == before
 
 
 async def test_a_failure_begins_nothing_more_cancels_the_rest_and_is_raised() -> None:

@@ -75,7 +75,9 @@ def test_another_process_is_named(paths: ProjectPaths, holder: subprocess.Popen[
 def test_a_killed_process_frees_the_project(paths: ProjectPaths, holder: subprocess.Popen[str]) -> None:
     holder.kill()
     holder.wait()
-    acquire_lock(paths).release()
+    assert lock_holder(paths) is None
+    with acquire_lock(paths):
+        assert lock_holder(paths) == LockHolder(os.getpid())
 
 
 @pytest.mark.parametrize("content", ["", "x", "-1", "0", "12 ", "9" * 40])
@@ -91,7 +93,10 @@ def test_a_lock_can_be_taken_again_and_released_twice(paths: ProjectPaths) -> No
     lock = acquire_lock(paths)
     lock.release()
     lock.release()
-    acquire_lock(paths).release()
+    assert lock_holder(paths) is None
+    with acquire_lock(paths):
+        lock.release()
+        assert lock_holder(paths) == LockHolder(os.getpid())
 
 
 def test_a_missing_project_is_not_created(tmp_path: Path) -> None:
@@ -166,6 +171,7 @@ def test_a_fifo_in_its_place_does_not_hang(paths: ProjectPaths) -> None:
 def test_looking_at_the_lock_does_not_keep_a_writer_out(paths: ProjectPaths) -> None:
     acquire_lock(paths).release()
     stop = threading.Event()
+    taken = 0
 
     def look() -> None:
         while not stop.is_set():
@@ -176,10 +182,12 @@ def test_looking_at_the_lock_does_not_keep_a_writer_out(paths: ProjectPaths) -> 
     thread.start()
     try:
         for _ in range(50):
-            acquire_lock(paths).release()
+            with acquire_lock(paths):
+                taken += 1
     finally:
         stop.set()
         thread.join()
+    assert taken == 50
 
 
 def test_a_full_disk_stops_nobody_from_taking_the_lock(paths: ProjectPaths, monkeypatch: pytest.MonkeyPatch) -> None:

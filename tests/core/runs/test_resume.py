@@ -68,7 +68,7 @@ def test_settings_that_a_resume_may_change_are_not_compared(paths: ProjectPaths)
     stopped(paths)
     extra = {**TRAINING.axolotl_extra, "wandb_name": "x", "use_wandb": True, "logging_steps": 5, "eval_strategy": "no"}
     changed = replace(TRAINING, saves_per_epoch=9, evals_per_epoch=9, hub_model_id="a/b", axolotl_extra=extra)
-    find_resume(paths, "a", changed, TRAINER)
+    assert find_resume(paths, "a", changed, TRAINER) == find_resume(paths, "a", TRAINING, TRAINER)
 
 
 def test_every_other_difference_is_named_in_order(paths: ProjectPaths) -> None:

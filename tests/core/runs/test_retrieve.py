@@ -55,7 +55,9 @@ async def test_a_run_directory_that_is_gone_is_an_error(local: RunContext, recor
 
 
 async def test_a_failed_run_needs_nothing(local: RunContext, record: RunRecord) -> None:
+    before = sorted(local.paths.root.rglob("*"))
     await retrieve_run(local, record, Verdict(state=RunState.FAILED, message="m"), TRAINING_ARTIFACTS)
+    assert sorted(local.paths.root.rglob("*")) == before
 
 
 @pytest.mark.parametrize("message", [None, "the job exited with code 1 (see runs/a/job.log)"])

@@ -121,7 +121,7 @@ def test_any_series_is_drawn_in_any_shape(rows: int, look: Look, ascii_look: Loo
         )
         chart = ChartInput(series=series, is_running=chance.random() < 0.5, is_fitted=chance.random() < 0.5)
         for drawn_as in (look, ascii_look):
-            _lines(chart, shape, drawn_as)
+            assert len(_lines(chart, shape, drawn_as)) == shape.height
 
 
 def test_a_constant_run_and_a_single_point_are_drawn(look: Look) -> None:

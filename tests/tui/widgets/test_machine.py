@@ -112,7 +112,7 @@ def test_figures_that_do_not_fit_drop_whole_parts_from_the_end(look: Look) -> No
 @pytest.mark.parametrize("width", range(48, 60))
 @pytest.mark.parametrize("tall", [False, True])
 def test_rows_keep_their_width(width: int, tall: bool, look: Look) -> None:
-    _lines(records.machine(), width, look, tall=tall)
+    assert all(_lines(records.machine(), width, look, tall=tall))
 
 
 def test_a_first_sample_without_cpu_use_has_a_gap_in_its_history(look: Look) -> None:
