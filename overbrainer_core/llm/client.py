@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import httpx
 import msgspec
@@ -27,6 +27,8 @@ from overbrainer_core.llm.openai import OpenAiDialect
 from overbrainer_core.llm.types import Completion, CompletionRequest, OnRetry
 from overbrainer_core.secrets.resolve import resolve_secret
 from overbrainer_core.text import replace_surrogates
+
+T = TypeVar("T")
 
 LISTING_S = 10.0
 """Seconds for the model listing, all included."""
@@ -198,13 +200,7 @@ class RoleClient:
             document = await pool.post(pool.dialect.completion_path, body)
             return pool.dialect.read_completion(document, pool.redact)
 
-        return await call_with_retries(
-            attempt,
-            policy=pool.policy,
-            waits=pool.waits,
-            gate=self.gate,
-            on_retry=lambda error, wait_s: on_retry(f"{describe(error)}; retrying in {wait_s:.1f}s"),
-        )
+        return await self._retried(attempt, on_retry)
 
     async def embed(self, texts: Sequence[str], *, on_retry: OnRetry) -> list[list[float]]:
         """One vector per text, in the order given; no request without texts.
@@ -223,6 +219,10 @@ class RoleClient:
         async def attempt() -> list[list[float]]:
             return pool.dialect.read_embeddings(await pool.post(path, body), len(texts), pool.redact)
 
+        return await self._retried(attempt, on_retry)
+
+    async def _retried(self, attempt: Callable[[], Awaitable[T]], on_retry: OnRetry) -> T:
+        pool = self._pool
         return await call_with_retries(
             attempt,
             policy=pool.policy,

@@ -9,7 +9,6 @@ from typing import Any
 
 from overbrainer_core.config.settings import LocalTarget, SshTarget, Target, Training
 from overbrainer_core.executors.base import Executor
-from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.training.axolotl_config import axolotl_config
 from overbrainer_core.training.programs import check_program
 from overbrainer_core.training.reasoning import reasoning_warning
@@ -17,10 +16,9 @@ from overbrainer_core.training.remote_programs import find_remote_program
 from overbrainer_core.training.trainer import (
     CONFIG_FILE,
     METRICS_FILE,
-    SNAPSHOT_PROOF,
     SNAPSHOT_REQUEST,
-    TRAINING_ARTIFACTS,
     Checkpoint,
+    TrainingJob,
     TrainSpec,
     prepare_files,
     write_job_scripts,
@@ -31,35 +29,8 @@ _PLUGIN = {"training/overbrainer_metrics.py": "plugin/overbrainer_metrics.py"}
 
 
 @dataclass(frozen=True, slots=True)
-class AxolotlJob:
+class AxolotlJob(TrainingJob):
     """A training by `axolotl train`, then `axolotl merge-lora` when the adapter is to be merged."""
-
-    spec: TrainSpec
-
-    @property
-    def artifacts(self) -> Artifacts:
-        """The model and the metrics, without the checkpoints."""
-        return TRAINING_ARTIFACTS
-
-    @property
-    def metrics_file(self) -> str:
-        """Where the plugin writes."""
-        return METRICS_FILE
-
-    @property
-    def needs_metrics(self) -> bool:
-        """A training without a line of the plugin has failed."""
-        return True
-
-    @property
-    def stop_marker(self) -> str | None:
-        """A training stopped with a snapshot is not merged."""
-        return SNAPSHOT_PROOF
-
-    @property
-    def caches_tools(self) -> bool:
-        """Nothing is downloaded besides the model."""
-        return False
 
     def prepare(self, run_dir: Path, root: str) -> None:
         """Write data, plugin, checkpoint and `axolotl.yaml`."""

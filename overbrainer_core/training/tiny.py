@@ -18,16 +18,14 @@ from overbrainer_core.aio.process import run_command
 from overbrainer_core.config.settings import LocalTarget, RunpodTarget, SshTarget, Target, Training
 from overbrainer_core.errors import ConfigError, OverbrainerError
 from overbrainer_core.executors.base import Executor
-from overbrainer_core.jobs.base import Artifacts
 from overbrainer_core.training.axolotl_config import data_keys
 from overbrainer_core.training.programs import check_program, venv_program
 from overbrainer_core.training.remote_programs import find_remote_program
 from overbrainer_core.training.trainer import (
     METRICS_FILE,
-    SNAPSHOT_PROOF,
     SNAPSHOT_REQUEST,
-    TRAINING_ARTIFACTS,
     Checkpoint,
+    TrainingJob,
     TrainSpec,
     prepare_files,
     write_job_scripts,
@@ -77,35 +75,8 @@ def trainer_python(target: Target) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TinyJob:
+class TinyJob(TrainingJob):
     """A training by the embedded trainer's job script."""
-
-    spec: TrainSpec
-
-    @property
-    def artifacts(self) -> Artifacts:
-        """The model and the metrics, without the checkpoints."""
-        return TRAINING_ARTIFACTS
-
-    @property
-    def metrics_file(self) -> str:
-        """Where the trainer writes."""
-        return METRICS_FILE
-
-    @property
-    def needs_metrics(self) -> bool:
-        """A training without a metric line has failed."""
-        return True
-
-    @property
-    def stop_marker(self) -> str | None:
-        """A training stopped with a snapshot ends there."""
-        return SNAPSHOT_PROOF
-
-    @property
-    def caches_tools(self) -> bool:
-        """Nothing is downloaded."""
-        return False
 
     def prepare(self, run_dir: Path, root: str) -> None:
         """Write data, checkpoint, `axolotl.yaml`, the trainer's files and its settings."""

@@ -69,6 +69,38 @@ class TrainSpec:
     checkpoint: Checkpoint | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TrainingJob:
+    """What every training has in common as a job, whichever trainer runs it."""
+
+    spec: TrainSpec
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The model and the metrics, without the checkpoints."""
+        return TRAINING_ARTIFACTS
+
+    @property
+    def metrics_file(self) -> str:
+        """Where the trainer, or its plugin, writes."""
+        return METRICS_FILE
+
+    @property
+    def needs_metrics(self) -> bool:
+        """A training without a metric line has failed."""
+        return True
+
+    @property
+    def stop_marker(self) -> str | None:
+        """A training stopped with a snapshot ends there, nothing is merged."""
+        return SNAPSHOT_PROOF
+
+    @property
+    def caches_tools(self) -> bool:
+        """Nothing is downloaded besides the model."""
+        return False
+
+
 class Trainer(Protocol):
     """Turns `[training]` into a job."""
 
